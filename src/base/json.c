@@ -1,0 +1,114 @@
+#include "base/json.h"
+
+#include "base/utf8.h"
+
+json_t *json_text(struct str s)
+{
+    if (utf8_valid(s))
+        return json_stringn_nocheck(s.data ? s.data : "", s.len);
+    auto_buf fixed = BUF(SIZE_MAX / 4);
+    utf8_repair(s, &fixed);
+    return json_stringn_nocheck(fixed.data, fixed.len);
+}
+
+struct str json_str(const json_t *value)
+{
+    if (!json_is_string(value))
+        return STR("");
+    return (struct str){ json_string_value(value), json_string_length(value) };
+}
+
+struct str json_get_str(const json_t *object, const char *key, struct str fallback)
+{
+    const json_t *value = json_object_get(object, key);
+    return json_is_string(value) ? json_str(value) : fallback;
+}
+
+/* jansson refuses depth only beyond 2,048, so count brackets outside strings first. */
+static bool is_too_deep(struct str text)
+{
+    int depth = 0;
+    bool quoted = false;
+    for (size_t i = 0; i < text.len; i++) {
+        char c = text.data[i];
+        if (quoted) {
+            if (c == '\\')
+                i++;
+            else if (c == '"')
+                quoted = false;
+        } else if (c == '"') {
+            quoted = true;
+        } else if (c == '[' || c == '{') {
+            if (++depth > JSON_MAX_DEPTH)
+                return true;
+        } else if (c == ']' || c == '}') {
+            depth--;
+        }
+    }
+    return false;
+}
+
+bool json_parse(struct str text, json_t **out, struct error *err)
+{
+    if (is_too_deep(text))
+        return error_set(
+                err, ERR_LIMIT, "JSON is nested deeper than %d levels", JSON_MAX_DEPTH);
+    json_error_t why;
+    json_t *value = json_loadb(text.data, text.len,
+            JSON_REJECT_DUPLICATES | JSON_DECODE_ANY | JSON_ALLOW_NUL, &why);
+    if (!value)
+        return error_set(err, ERR_INVALID, "invalid JSON at column %d: %.160s",
+                why.position, why.text);
+    *out = value;
+    return true;
+}
+
+static int write_chunk(const char *data, size_t len, void *user)
+{
+    buf_add(user, (struct str){ data, len });
+    return 0;
+}
+
+void json_write(const json_t *value, struct buf *out)
+{
+    json_dump_callback(value, write_chunk, out, JSON_COMPACT | JSON_ENCODE_ANY);
+}
+
+static void write_escape(unsigned char c, struct buf *out)
+{
+    static const char names[] = "btn?fr";
+    if (c == '"' || c == '\\') {
+        buf_addc(out, '\\');
+        buf_addc(out, (char)c);
+    } else if (c >= '\b' && c <= '\r' && c != '\v') {
+        buf_addc(out, '\\');
+        buf_addc(out, names[c - '\b']);
+    } else {
+        buf_addf(out, "\\u%04x", c);
+    }
+}
+
+static bool needs_escape(char c)
+{
+    return (unsigned char)c < 0x20 || c == '"' || c == '\\';
+}
+
+void json_write_text(struct str s, struct buf *out)
+{
+    auto_buf fixed = BUF(SIZE_MAX / 4);
+    if (!utf8_valid(s)) {
+        utf8_repair(s, &fixed);
+        s = buf_str(&fixed);
+    }
+    buf_addc(out, '"');
+    for (size_t i = 0; i < s.len;) {
+        size_t plain = i;
+        while (plain < s.len && !needs_escape(s.data[plain]))
+            plain++;
+        buf_add(out, str_sub(s, i, plain - i));
+        if (plain < s.len)
+            write_escape((unsigned char)s.data[plain++], out);
+        i = plain;
+    }
+    buf_addc(out, '"');
+}

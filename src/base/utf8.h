@@ -1,0 +1,30 @@
+/*
+ * utf8.h - UTF-8 as RFC 3629 defines it: no overlong forms, no surrogates, up to
+ * U+10FFFF.
+ */
+#ifndef BASE_UTF8_H
+#define BASE_UTF8_H
+
+#include "base/str.h"
+
+/*
+ * Length of the valid sequence at the start of `s` (1..4), and its code point; 0 if the
+ * bytes there are not valid UTF-8 or `s` is empty.
+ */
+size_t utf8_decode(struct str s, uint32_t *code);
+
+/* Write `code` as UTF-8; returns the length, 1..4. */
+size_t utf8_encode(uint32_t code, char out[4]);
+
+bool utf8_valid(struct str s);
+
+/* Characters in `s`, each bad byte counting as one. */
+size_t utf8_count(struct str s);
+
+/* Bytes of the first `chars` characters of `s` (all of it if it has fewer). */
+size_t utf8_offset(struct str s, size_t chars);
+
+/* Append `s`, each maximal bad part (W3C practice) replaced by U+FFFD. */
+void utf8_repair(struct str s, struct buf *out);
+
+#endif

@@ -1,0 +1,43 @@
+/*
+ * edit.h - replace exact text in a file: one engine, whatever tool asks for it.
+ *
+ * Bytes are exact, with one kindness: `old_text` written with LF also matches a file
+ * whose lines end in CRLF or CR (and the other way round), and the inserted text takes
+ * the file's style.  BOM, encoding and the missing last newline stay.  The file is
+ * replaced in one step or not at all, and a change made by somebody else between our
+ * reading and our writing is detected, never overwritten.
+ *
+ * When the text is not found the error says what the file has instead: how often and
+ * where it nearly matches, and why it does not (indentation, line endings, invisible
+ * characters, "123\t" line-number prefixes, text that looks stale).
+ */
+#ifndef EDIT_EDIT_H
+#define EDIT_EDIT_H
+
+#include "vfs/vfs.h"
+
+struct edit_request {
+    struct vpath path;
+    struct str shown_path; /* as the caller wrote it, for messages */
+    struct str old_text;   /* empty: create the file, which must not exist */
+    struct str new_text;
+    bool replace_all;
+};
+
+struct edit_result {
+    bool created;
+    size_t count;       /* replacements made */
+    struct str snippet; /* the changed lines with numbers, in the arena */
+};
+
+/*
+ * ERR_NOT_FOUND: no such file, or the text does not occur; ERR_INVALID: occurs more than
+ * once, or old and new are the same; ERR_EXISTS: creating what is there; ERR_DENIED;
+ * ERR_LIMIT: the file is larger than EDIT_MAX_FILE; ERR_IO: changed meanwhile, or failed.
+ * The message begins after "edit: PATH: ".
+ */
+#define EDIT_MAX_FILE ((size_t)256 << 20)
+MUST_CHECK bool edit_apply(struct vfs *vfs, const struct edit_request *request,
+        struct arena *arena, struct edit_result *out, struct error *err);
+
+#endif

@@ -1,0 +1,164 @@
+/*
+ * state.h - the inside of a shell, for the files of shell/ and for the builtins that are
+ * part of the language (cd, set, read, ...).  Other commands need only cmd.h.
+ *
+ * A subshell is a `struct shell` of its own, made by shell_fork(): variables and
+ * functions are copy-on-write, so that it costs nothing; it shares vfs, scheduler and
+ * budget.
+ */
+#ifndef SHELL_STATE_H
+#define SHELL_STATE_H
+
+#include "base/arena.h"
+#include "shell/ast.h"
+#include "shell/cmd.h"
+#include "shell/sched.h"
+#include "shell/shell.h"
+#include "shell/vars.h"
+
+#define SHELL_FDS 256 /* descriptors 0..255 */
+
+enum shell_flow {
+    FLOW_NONE,
+    FLOW_BREAK,    /* `flow_count` loops still to leave */
+    FLOW_CONTINUE, /* the same, then go on with the last */
+    FLOW_RETURN,   /* leave the function or sourced file */
+    FLOW_EXIT,     /* leave the (sub)shell: exit, set -e, set -u, ${x:?} */
+};
+
+/* set -o NAME, in the order of $-. */
+enum shell_set {
+    SET_ALLEXPORT = 1 << 0, /* a */
+    SET_ERREXIT = 1 << 1,   /* e */
+    SET_NOGLOB = 1 << 2,    /* f */
+    SET_NOEXEC = 1 << 3,    /* n */
+    SET_NOUNSET = 1 << 4,   /* u */
+    SET_VERBOSE = 1 << 5,   /* v */
+    SET_XTRACE = 1 << 6,    /* x */
+    SET_NOCLOBBER = 1 << 7, /* C */
+    SET_PIPEFAIL = 1 << 8,
+    SET_ERRTRACE = 1 << 9,   /* E */
+    SET_FUNCTRACE = 1 << 10, /* T */
+    SET_POSIX = 1 << 11,
+    SET_BRACEEXPAND = 1 << 12, /* B, on by default */
+};
+
+enum shell_shopt {
+    SHOPT_NULLGLOB = 1 << 0,
+    SHOPT_FAILGLOB = 1 << 1,
+    SHOPT_DOTGLOB = 1 << 2,
+    SHOPT_GLOBSTAR = 1 << 3,
+    SHOPT_NOCASEGLOB = 1 << 4,
+    SHOPT_NOCASEMATCH = 1 << 5,
+    SHOPT_EXTGLOB = 1 << 6, /* on by default */
+    SHOPT_LASTPIPE = 1 << 7,
+    SHOPT_INHERIT_ERREXIT = 1 << 8,
+    SHOPT_EXPAND_ALIASES = 1 << 9,
+    SHOPT_XPG_ECHO = 1 << 10,
+    SHOPT_LOCALVAR_INHERIT = 1 << 11,
+};
+
+struct function {
+    struct str name;
+    struct script *script; /* keeps `body` alive */
+    const struct node *body;
+    int refs;
+};
+
+/* Functions by name; shared copy-on-write between subshells. */
+struct functions;
+struct function *functions_find(struct functions *f, struct str name);
+struct functions *functions_create(void);
+struct functions *functions_fork(struct functions *f);
+void functions_destroy(struct functions *f);
+void functions_set(struct functions *f, struct str name, struct script *script,
+        const struct node *body);
+bool functions_unset(struct functions *f, struct str name);
+void functions_names(
+        struct functions *f, struct arena *arena, struct str **names, size_t *count);
+
+struct frame { /* one per function call or sourced file: FUNCNAME, caller, local */
+    struct frame *parent;
+    struct str function; /* "source" for a file, "main" at the top */
+    struct str file;
+    uint32_t call_line;
+    size_t vars_depth;
+};
+
+struct shell {
+    struct vfs *vfs;
+    struct sched *sched;
+    struct budget *budget; /* of the current run; shared with the subshells */
+    struct shell *parent;  /* NULL: the session's shell */
+    const char *name;      /* before messages */
+
+    struct vars *vars;
+    struct functions *functions;
+    struct str *aliases; /* name, text, name, text, ... */
+    size_t alias_count, alias_cap;
+    struct vpath cwd; /* its text belongs to the shell */
+    enum shell_set set;
+    enum shell_shopt shopt;
+    char **args;   /* $1.. ; args[0] is $0; NULL-terminated */
+    int arg_count; /* $# */
+
+    struct stream *fds[SHELL_FDS]; /* NULL: closed */
+
+    int status;       /* $? */
+    int *pipe_status; /* PIPESTATUS */
+    size_t pipe_status_count;
+    enum shell_flow flow;
+    int flow_count;
+    int loop_depth;
+    unsigned depth;       /* functions, subshells, eval, source nested */
+    unsigned errexit_off; /* >0: inside a condition, && || or !: set -e does not end it */
+    struct frame *frame;
+    struct script *script; /* being run */
+    struct arena *arena;   /* scratch of the running command; marked and rewound */
+    uint32_t line;         /* $LINENO */
+    int64_t started_ns;    /* $SECONDS */
+    uint64_t random;       /* state of $RANDOM */
+    int last_background;   /* $! */
+    char *traps[4];        /* EXIT ERR DEBUG RETURN; NULL: none */
+    bool in_trap;
+    void *jobs;          /* jobs.c */
+    void *substitutions; /* process substitutions alive until the command ends */
+};
+
+/* A subshell; ends with shell_join().  Nothing it does changes `sh`. */
+struct shell *shell_fork(struct shell *sh);
+void shell_free(struct shell *sub);
+
+/* Run one node; returns and sets the status.  Look at sh->flow afterwards. */
+int exec_node(struct shell *sh, const struct node *n);
+
+/* Run `text` as `eval` does, or a file as `source` does, in this shell. */
+int exec_text(struct shell *sh, struct str text, struct str name);
+
+/* Run a body in a subshell with stdout captured (for $(...)). */
+MUST_CHECK bool exec_capture(struct shell *sh, const struct node *body, struct buf *out);
+
+/* Start a process substitution; returns the path to give to the command: "/dev/fd/63". */
+MUST_CHECK bool exec_process_substitution(struct shell *sh, const struct node *body,
+        bool writer, struct arena *arena, struct str *path);
+
+/* Run builtin or function `argv` with these streams; 127 if there is none. */
+int exec_argv(struct shell *sh, int argc, char **argv, struct stream *in,
+        struct stream *out, struct stream *err);
+
+/* "NAME: line N: ..." on the shell's stderr. */
+void shell_err(struct shell *sh, const char *fmt, ...) PRINTF(2, 3);
+
+/* The script (or subshell) must end: FLOW_EXIT with this status.  Returns false. */
+bool shell_exit(struct shell *sh, int status);
+static inline bool shell_is_ending(const struct shell *sh)
+{
+    return sh->flow != FLOW_NONE || budget_stopped(sh->budget);
+}
+
+/* Special parameters ($?, $#, $-, $LINENO, $RANDOM, PIPESTATUS ...) in `arena`; false if
+ * `name` is none of them. */
+bool shell_special(
+        struct shell *sh, struct str name, struct arena *arena, struct str *out);
+
+#endif

@@ -1,0 +1,58 @@
+/*
+ * backend.h - what a store of files provides to vfs.c.
+ *
+ * `path` is canonical and relative to the mount: "" is its root, "a/b" has no leading
+ * slash, no ".", ".." or link before the last component (vfs.c resolved them).  A backend
+ * must fail with ELOOP, not follow, if it meets one all the same: somebody swapped it in
+ * between, and vfs.c resolves again.  Nothing here asks the gate.  A NULL member means
+ * EOPNOTSUPP.  Functions return 0 or an errno; on failure nothing has changed.
+ */
+#ifndef VFS_BACKEND_H
+#define VFS_BACKEND_H
+
+#include "vfs/vfs.h"
+
+struct vfile_ops {
+    int (*read)(struct vfile *f, void *data, size_t size, size_t *got);
+    int (*pread)(struct vfile *f, void *data, size_t size, uint64_t offset, size_t *got);
+    int (*write)(struct vfile *f, struct str data);
+    int (*seek)(struct vfile *f, uint64_t offset);
+    int (*stat)(struct vfile *f, struct vfs_stat *out);
+    void (*close)(struct vfile *f); /* frees `f` too */
+};
+
+/* Backends embed this as the first member of their own file. */
+struct vfile {
+    const struct vfile_ops *ops;
+    int fd; /* -1 if there is none */
+};
+
+struct vfs_ops {
+    const char *name;
+    bool has_links; /* false: stat never answers VFS_LINK, so paths need no walk */
+    int (*stat)(
+            void *self, const char *path, struct vfs_stat *out); /* of the link itself */
+    int (*readlink)(void *self, const char *path, struct arena *arena, struct str *out);
+    /* Unsorted, every entry. */
+    int (*list)(void *self, const char *path, struct arena *arena, struct vfs_entry **out,
+            size_t *count);
+    int (*open)(void *self, const char *path, enum vfs_open_flags flags, uint32_t mode,
+            struct vfile **out);
+    int (*access)(void *self, const char *path, int mode);
+    int (*mkdir)(void *self, const char *path, uint32_t mode);
+    int (*unlink)(void *self, const char *path);
+    int (*rmdir)(void *self, const char *path);
+    int (*rename)(void *self, const char *from, const char *to);
+    int (*link)(void *self, const char *from, const char *to);
+    int (*symlink)(void *self, struct str target, const char *path);
+    int (*chmod)(void *self, const char *path, uint32_t mode);
+    int (*set_times)(void *self, const char *path, int64_t atime_ns, int64_t mtime_ns);
+    int (*replace)(void *self, const char *path, struct str data,
+            enum vfs_open_flags flags, uint32_t mode, const struct vfs_stat *expect);
+    /* An absolute link target as a path of this mount ("a/b"), or EACCES if outside. */
+    int (*map_absolute)(
+            void *self, struct str target, struct arena *arena, struct str *out);
+    void (*destroy)(void *self);
+};
+
+#endif

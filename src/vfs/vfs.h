@@ -1,0 +1,187 @@
+/*
+ * vfs.h - one tree of files, whatever stores them, and the one door to them.
+ *
+ * A `struct vfs` is a table of mounts.  Each puts a backend (a host folder, memory, later
+ * archives and remote stores) at a path.  Every function here takes a `struct vpath`,
+ * follows links itself, asks the gate (deny rules, read-only) about the path where it
+ * *ended*, and only then calls the backend with a canonical path: a backend never follows
+ * a link and never sees the gate.  `gate()` in vfs.c is the only place where it is asked
+ * (invariant 1).
+ *
+ * Functions return 0 or an errno value with its POSIX meaning, so that a command prints
+ * strerror() and gets the text that its users know.  EACCES: denied by a rule, or a link
+ * that leaves the mount; EROFS: the view is read-only.  On failure nothing has changed
+ * and outputs are untouched.
+ *
+ * To add a backend: fill a `struct vfs_ops` (vfs/backend.h) in a file of its own and add
+ * its line to tests/unit/test-vfs-contract.c, which runs the same checks on every
+ * backend.
+ */
+#ifndef VFS_VFS_H
+#define VFS_VFS_H
+
+#include "base/arena.h"
+#include "base/str.h"
+
+struct deny_rules; /* policy/deny.h */
+struct vfs;
+struct vfs_ops; /* vfs/backend.h */
+struct vfile;
+
+/*
+ * An absolute path with no NUL, no "." and no empty component, and without a slash at the
+ * end.  ".." stays, since what it means depends on the links before it; leading ones are
+ * dropped ("/.." is "/").  Only vpath_parse() makes one (invariant 2).
+ */
+struct vpath {
+    struct str text;  /* NUL-terminated too */
+    bool must_be_dir; /* written with a slash (or "/.") at the end */
+};
+
+#define VPATH_ROOT ((struct vpath){ .text = STR("/") })
+
+/*
+ * `text` relative to `cwd`; the result lives in `arena`.  ENOENT: empty; EINVAL: has a
+ * NUL; ENAMETOOLONG: longer than 4096, or a component longer than 255 bytes.
+ */
+MUST_CHECK int vpath_parse(
+        struct str text, struct vpath cwd, struct arena *arena, struct vpath *out);
+
+enum vfs_type {
+    VFS_FILE,
+    VFS_DIR,
+    VFS_LINK,
+    VFS_FIFO,
+    VFS_SOCKET,
+    VFS_CHAR,
+    VFS_BLOCK,
+    VFS_UNKNOWN, /* only in listings: the backend would have to stat */
+};
+
+struct vfs_stat {
+    enum vfs_type type;
+    uint32_t mode; /* permission bits, set-id and sticky: 07777 */
+    uint32_t uid, gid;
+    uint64_t nlink, size, blocks; /* blocks of 512 bytes */
+    uint64_t dev, ino;            /* equal pair: the same file */
+    int64_t mtime_ns, atime_ns, ctime_ns;
+};
+
+enum vfs_follow { VFS_NOFOLLOW, VFS_FOLLOW };
+
+enum vfs_open_flags {
+    VFS_READ = 1 << 0,
+    VFS_WRITE = 1 << 1,
+    VFS_CREATE = 1 << 2,
+    VFS_EXCLUSIVE = 1 << 3, /* with VFS_CREATE: EEXIST if it is there */
+    VFS_TRUNCATE = 1 << 4,
+    VFS_APPEND = 1 << 5, /* every write goes to the end, atomically where the OS can */
+};
+
+struct vfs_entry {
+    struct str name; /* NUL-terminated */
+    enum vfs_type type;
+};
+
+struct vfs_options {
+    const struct deny_rules *deny; /* borrowed; NULL: nothing is denied */
+    bool read_only;
+    uint32_t umask; /* for what is created; usually 022 */
+};
+
+struct vfs *vfs_create(const struct vfs_options *options);
+void vfs_destroy(struct vfs *vfs);
+
+/*
+ * Put a backend at `at` ("/" first, then e.g. "/mnt/data"); takes over `self`, also on
+ * failure.  EEXIST: something is mounted there; EINVAL: nothing is mounted above it.
+ */
+MUST_CHECK int vfs_mount(
+        struct vfs *vfs, struct vpath at, const struct vfs_ops *ops, void *self);
+
+/* A host folder beneath `dirfd` (taken over).  `host_path` is its real absolute path, so
+ * that absolute links inside it can be followed; it is shown to nobody. */
+MUST_CHECK int vfs_mount_local(
+        struct vfs *vfs, struct vpath at, int dirfd, const char *host_path);
+
+/* An empty tree in memory of at most `max_bytes` (then ENOSPC). */
+MUST_CHECK int vfs_mount_memory(struct vfs *vfs, struct vpath at, uint64_t max_bytes);
+
+/* The canonical path: no "..", no links.  The last component need not exist. */
+MUST_CHECK int vfs_resolve(struct vfs *vfs, struct vpath path, enum vfs_follow follow,
+        struct arena *arena, struct vpath *out);
+
+MUST_CHECK int vfs_stat(
+        struct vfs *vfs, struct vpath path, enum vfs_follow follow, struct vfs_stat *out);
+MUST_CHECK int vfs_readlink(
+        struct vfs *vfs, struct vpath path, struct arena *arena, struct str *out);
+
+/* 0, EACCES or EROFS: may it be read, written, executed (R_OK, W_OK, X_OK of unistd.h)?
+ */
+MUST_CHECK int vfs_access(struct vfs *vfs, struct vpath path, int mode);
+
+/* Entries without "." and "..", denied names left out, sorted by byte. */
+MUST_CHECK int vfs_list(struct vfs *vfs, struct vpath path, struct arena *arena,
+        struct vfs_entry **out, size_t *count);
+
+/*
+ * `mode` is for a file that is created, less the umask.  Directories: EISDIR for writing,
+ * and on the first read for reading.  FIFOs, sockets and devices: EACCES (they would
+ * block or reach outside).
+ */
+MUST_CHECK int vfs_open(struct vfs *vfs, struct vpath path, enum vfs_open_flags flags,
+        uint32_t mode, struct vfile **out);
+
+MUST_CHECK int vfs_mkdir(struct vfs *vfs, struct vpath path, uint32_t mode);
+
+/* A file or link, never what it points to.  EISDIR: use vfs_rmdir. */
+MUST_CHECK int vfs_unlink(struct vfs *vfs, struct vpath path);
+
+/* An empty directory; one that holds only denied entries is not empty.  EBUSY: a mount.
+ */
+MUST_CHECK int vfs_rmdir(struct vfs *vfs, struct vpath path);
+
+/*
+ * Like rename(2): replaces a file by a file, an empty directory by a directory.  EXDEV:
+ * different mounts; EBUSY: a mount point; EINVAL: into itself; EACCES: the tree holds
+ * denied entries (moving would carry or expose them).
+ */
+MUST_CHECK int vfs_rename(struct vfs *vfs, struct vpath from, struct vpath to);
+MUST_CHECK int vfs_link(struct vfs *vfs, struct vpath from, struct vpath to);
+MUST_CHECK int vfs_symlink(struct vfs *vfs, struct str target, struct vpath path);
+MUST_CHECK int vfs_chmod(struct vfs *vfs, struct vpath path, uint32_t mode);
+
+/* Nanoseconds since 1970; VFS_TIME_NOW and VFS_TIME_KEEP are understood. */
+#define VFS_TIME_NOW  INT64_MIN
+#define VFS_TIME_KEEP (INT64_MIN + 1)
+MUST_CHECK int vfs_set_times(struct vfs *vfs, struct vpath path, enum vfs_follow follow,
+        int64_t atime_ns, int64_t mtime_ns);
+
+/*
+ * 0 if the whole tree at `path` may be removed or moved: EACCES if an entry anywhere in
+ * it is denied, EROFS if the view is read-only.  For rm -r and mv, before the first
+ * effect.
+ */
+MUST_CHECK int vfs_check_tree(struct vfs *vfs, struct vpath path);
+
+/*
+ * Replace the whole content in one step (temporary file beside it, then rename), keeping
+ * mode, owner and xattrs; a file with several links is rewritten in place so that they
+ * stay links.  `expect` (or NULL): the stat that the caller's reading saw; ESTALE if the
+ * file has changed since (size, mtime, inode).  With VFS_CREATE|VFS_EXCLUSIVE a new file
+ * is made, EEXIST if there is one.
+ */
+MUST_CHECK int vfs_replace(struct vfs *vfs, struct vpath path, struct str data,
+        enum vfs_open_flags flags, const struct vfs_stat *expect);
+
+/* Open files.  `*got` 0: the end.  Offsets are shared by whoever shares the vfile. */
+MUST_CHECK int vfile_read(struct vfile *f, void *data, size_t size, size_t *got);
+MUST_CHECK int vfile_pread(
+        struct vfile *f, void *data, size_t size, uint64_t offset, size_t *got);
+MUST_CHECK int vfile_write(struct vfile *f, struct str data); /* all of it, or an errno */
+MUST_CHECK int vfile_seek(struct vfile *f, uint64_t offset);
+MUST_CHECK int vfile_stat(struct vfile *f, struct vfs_stat *out);
+int vfile_fd(const struct vfile *f); /* for mmap and splice; -1 if there is none */
+void vfile_close(struct vfile *f);   /* NULL is fine */
+
+#endif
