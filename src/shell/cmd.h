@@ -37,6 +37,11 @@ typedef int cmd_fn(struct cmd *c);
 enum cmd_flags {
     CMD_SPECIAL = 1 << 0, /* a POSIX special builtin */
     CMD_SHELL = 1 << 1,   /* changes the shell's state: must not run in a copy of it */
+    CMD_BUILTIN = 1 << 2, /* bash has it inside: --help only when alone; when its reader
+                             is gone, the whole stage ends */
+    CMD_ASSIGNS = 1 << 3, /* its arguments may be assignments (declare, export, ...) */
+    CMD_PREFIX = 1 << 4,  /* its operands are another command (xargs, env): a --help among
+                             them is not its own */
 };
 
 struct command {

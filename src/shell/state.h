@@ -77,6 +77,21 @@ bool functions_unset(struct functions *f, struct str name);
 void functions_names(
         struct functions *f, struct arena *arena, struct str **names, size_t *count);
 
+/* Positional parameters: shared by the shells forked while they were in force. */
+struct arg_block {
+    int refs;
+    char *items[]; /* $0, $1, ..., NULL */
+};
+
+enum shell_trap {
+    TRAP_EXIT, /* also what `trap 0` names */
+    TRAP_ERR,
+    TRAP_DEBUG,
+    TRAP_RETURN,
+    TRAP_SIGNAL, /* TRAP_SIGNAL + n: signal n (kept and shown; nothing sends one) */
+    TRAP_COUNT = TRAP_SIGNAL + 65,
+};
+
 struct frame { /* one per function call or sourced file: FUNCNAME, caller, local */
     struct frame *parent;
     struct str function; /* "source" for a file, "main" at the top */
@@ -84,6 +99,9 @@ struct frame { /* one per function call or sourced file: FUNCNAME, caller, local
     uint32_t call_line;
     size_t vars_depth;
 };
+
+struct jobs;
+struct substitution;
 
 struct shell {
     struct vfs *vfs;
@@ -99,14 +117,19 @@ struct shell {
     struct vpath cwd; /* its text belongs to the shell */
     enum shell_set set;
     enum shell_shopt shopt;
-    char **args;   /* $1.. ; args[0] is $0; NULL-terminated */
-    int arg_count; /* $# */
+    char **args;                 /* $1.. ; args[0] is $0; NULL-terminated */
+    int arg_count;               /* $# */
+    struct arg_block *arg_block; /* holds `args` */
 
     struct stream *fds[SHELL_FDS]; /* NULL: closed */
+    int fd_top;                    /* all at or above are closed */
+    struct stream *closed;         /* stands for a closed one: EBADF */
 
     int status;       /* $? */
+    bool captured;    /* a command substitution ran since this command began */
     int *pipe_status; /* PIPESTATUS */
-    size_t pipe_status_count;
+    size_t pipe_status_count, pipe_status_cap;
+    struct buf last_arg; /* $_ */
     enum shell_flow flow;
     int flow_count;
     int loop_depth;
@@ -118,11 +141,16 @@ struct shell {
     uint32_t line;         /* $LINENO */
     int64_t started_ns;    /* $SECONDS */
     uint64_t random;       /* state of $RANDOM */
+    int pid;               /* $BASHPID; the session's is 1 */
     int last_background;   /* $! */
-    char *traps[4];        /* EXIT ERR DEBUG RETURN; NULL: none */
+    char **traps;          /* by enum shell_trap; NULL: none at all */
     bool in_trap;
-    void *jobs;          /* jobs.c */
-    void *substitutions; /* process substitutions alive until the command ends */
+    unsigned trap_mask;  /* 1 << TRAP_ERR...: not inherited by this function */
+    bool called_exit;    /* the flow is FLOW_EXIT because of `exit` */
+    bool keep_redirects; /* `exec` without a command: do not restore */
+    struct jobs *jobs;   /* jobs.c; of this shell alone */
+    struct substitution *substitutions;      /* alive until the command ends */
+    const struct assign *const *arg_assigns; /* by argv index, see CMD_ASSIGNS; or NULL */
 };
 
 /* A subshell; ends with shell_join().  Nothing it does changes `sh`. */
@@ -156,9 +184,30 @@ static inline bool shell_is_ending(const struct shell *sh)
     return sh->flow != FLOW_NONE || budget_stopped(sh->budget);
 }
 
+/* The stream of descriptor `fd`, never NULL. */
+static inline struct stream *shell_fd(const struct shell *sh, int fd)
+{
+    return fd >= 0 && fd < SHELL_FDS && sh->fds[fd] ? sh->fds[fd] : sh->closed;
+}
+
+/* Put a stream (taken over; NULL closes) at `fd`. */
+void shell_set_fd(struct shell *sh, int fd, struct stream *s);
+
+/* Replace $1.. (copied). */
+void shell_set_positional(struct shell *sh, size_t count, char *const *items);
+
 /* Special parameters ($?, $#, $-, $LINENO, $RANDOM, PIPESTATUS ...) in `arena`; false if
  * `name` is none of them. */
 bool shell_special(
         struct shell *sh, struct str name, struct arena *arena, struct str *out);
+
+/* The same for special arrays (PIPESTATUS FUNCNAME BASH_SOURCE BASH_LINENO DIRSTACK ...):
+ * their elements from index 0 on. */
+bool shell_special_array(struct shell *sh, struct str name, struct arena *arena,
+        struct str **values, size_t *count);
+
+/* An assignment to RANDOM, SECONDS and other names whose value is not stored: true if it
+ * was one of them and is done.  For expand_assign() and `read`, before vars_set(). */
+bool shell_special_assign(struct shell *sh, struct str name, struct str value);
 
 #endif
