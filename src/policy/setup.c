@@ -1,0 +1,144 @@
+#include "policy/setup.h"
+
+#include "base/json.h"
+
+#include <limits.h>
+
+static const char *const kind_names[] = {
+    [SETUP_LOCAL] = "local", [SETUP_MEMORY] = "memory"
+};
+
+static json_t *root_json(const struct setup_root *root)
+{
+    json_t *object = json_object();
+    json_object_set_new(object, "at", json_text(root->at));
+    json_object_set_new(object, "kind", json_text(str_of(kind_names[root->kind])));
+    if (root->kind == SETUP_LOCAL) {
+        json_object_set_new(object, "fd", json_integer(root->fd));
+        json_object_set_new(object, "host_path", json_text(root->host_path));
+    }
+    return object;
+}
+
+void setup_write(const struct setup *s, struct buf *out)
+{
+    json_t *object = json_object(), *deny = json_array(), *roots = json_array();
+    json_object_set_new(object, "name", json_text(s->name));
+    json_object_set_new(object, "read_only", json_boolean(s->read_only));
+    for (size_t i = 0; i < s->deny_count; i++)
+        json_array_append_new(deny, json_text(s->deny[i]));
+    json_object_set_new(object, "deny", deny);
+    json_object_set_new(object, "max_output", json_integer(s->max_output));
+    json_object_set_new(object, "timeout_ms", json_integer(s->timeout_ms));
+    for (size_t i = 0; i < s->root_count; i++)
+        json_array_append_new(roots, root_json(&s->roots[i]));
+    json_object_set_new(object, "roots", roots);
+    json_write(object, out);
+    json_decref(object);
+}
+
+static bool take_text(const json_t *object, const char *key, struct arena *arena,
+        struct str *out, struct error *err)
+{
+    const json_t *value = json_object_get(object, key);
+    if (!json_is_string(value))
+        return error_set(err, ERR_INVALID, "'%s' must be a string", key);
+    *out = arena_str(arena, json_str(value));
+    return true;
+}
+
+static bool take_positive(
+        const json_t *object, const char *key, unsigned *out, struct error *err)
+{
+    json_int_t value = json_integer_value(json_object_get(object, key));
+    if (value < 1 || value > UINT_MAX)
+        return error_set(err, ERR_INVALID, "'%s' must be a positive integer", key);
+    *out = (unsigned)value;
+    return true;
+}
+
+static bool parse_kind(struct str name, enum setup_root_kind *out, struct error *err)
+{
+    for (size_t i = 0; i < ARRAY_LEN(kind_names); i++) {
+        if (str_is(name, kind_names[i])) {
+            *out = (enum setup_root_kind)i;
+            return true;
+        }
+    }
+    return error_set(err, ERR_INVALID, "unknown kind of root '%.*s'", STR_ARG(name));
+}
+
+static bool parse_root(const json_t *object, struct arena *arena, struct setup_root *out,
+        struct error *err)
+{
+    struct str kind;
+    out->fd = -1;
+    if (!take_text(object, "at", arena, &out->at, err) ||
+            !take_text(object, "kind", arena, &kind, err) ||
+            !parse_kind(kind, &out->kind, err))
+        return false;
+    if (out->kind != SETUP_LOCAL)
+        return true;
+    unsigned fd = 0;
+    if (!take_positive(object, "fd", &fd, err) || fd > INT_MAX)
+        return error_set(err, ERR_INVALID, "'fd' must be a descriptor");
+    out->fd = (int)fd;
+    return take_text(object, "host_path", arena, &out->host_path, err);
+}
+
+static bool parse_roots(
+        const json_t *roots, struct arena *arena, struct setup *out, struct error *err)
+{
+    size_t count = json_array_size(roots);
+    if (count < 1 || count > SETUP_MAX_ROOTS)
+        return error_set(
+                err, ERR_INVALID, "'roots' must be 1 to %d roots", SETUP_MAX_ROOTS);
+    struct setup_root *list = arena_zalloc(arena, count * sizeof(*list));
+    for (size_t i = 0; i < count; i++)
+        if (!parse_root(json_array_get(roots, i), arena, &list[i], err))
+            return error_context(err, "root %zu", i + 1);
+    out->roots = list;
+    out->root_count = count;
+    return true;
+}
+
+static bool parse_deny(
+        const json_t *deny, struct arena *arena, struct setup *out, struct error *err)
+{
+    size_t count = json_array_size(deny);
+    struct str *list = arena_alloc(arena, (count + 1) * sizeof(*list));
+    for (size_t i = 0; i < count; i++) {
+        if (!json_is_string(json_array_get(deny, i)))
+            return error_set(err, ERR_INVALID, "'deny' must be strings");
+        list[i] = arena_str(arena, json_str(json_array_get(deny, i)));
+    }
+    out->deny = list;
+    out->deny_count = count;
+    return true;
+}
+
+static bool parse_fields(
+        const json_t *object, struct arena *arena, struct setup *out, struct error *err)
+{
+    out->read_only = json_is_true(json_object_get(object, "read_only"));
+    return take_text(object, "name", arena, &out->name, err) &&
+           take_positive(object, "max_output", &out->max_output, err) &&
+           take_positive(object, "timeout_ms", &out->timeout_ms, err) &&
+           parse_deny(json_object_get(object, "deny"), arena, out, err) &&
+           parse_roots(json_object_get(object, "roots"), arena, out, err);
+}
+
+bool setup_parse(
+        struct str json, struct arena *arena, struct setup *out, struct error *err)
+{
+    json_t *object;
+    struct setup s = { 0 };
+    if (!json_parse(json, &object, err))
+        return error_context(err, "setup");
+    bool fine = parse_fields(object, arena, &s, err);
+    json_decref(object);
+    if (!fine)
+        return error_context(err, "setup");
+    *out = s;
+    return true;
+}
