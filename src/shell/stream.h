@@ -43,7 +43,8 @@ void stream_pipe(struct sched *sched, struct stream **reader, struct stream **wr
 struct stream *stream_ref(struct stream *s);
 void stream_unref(struct stream *s); /* NULL is fine; the last one flushes and closes */
 
-/* True with at least one byte in `*view` (valid until the next call on this stream);
+/* True with at least one byte in `*view` (valid until the next call on this stream: write
+ * it on before consuming it);
  * false at the end of input or on failure (look at stream_error). */
 bool stream_peek(struct stream *s, struct str *view);
 void stream_consume(struct stream *s, size_t n);
@@ -56,8 +57,9 @@ bool stream_peek_more(struct stream *s, size_t want, struct str *view);
 size_t stream_read(struct stream *s, void *data, size_t size);
 
 /*
- * The next line with its newline (the last may lack it), consumed.  Valid until the next
- * call on this stream.  False at the end or on failure; EFBIG: longer than `max`.
+ * The next line with its newline (the last may lack it).  It stays valid until the next
+ * call on this stream, even if the caller blocks on another one meanwhile.  False at the
+ * end or on failure; EFBIG: longer than `max`.
  */
 bool stream_line(struct stream *s, char end, size_t max, struct str *line);
 

@@ -1,0 +1,177 @@
+#include "shell/cmd.h"
+
+#include "shell/builtin/table.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+/* --- the table -------------------------------------------------------------------------
+ */
+
+const struct command *command_find(struct str name)
+{
+    size_t low = 0, high = command_table_count;
+    while (low < high) {
+        size_t mid = (low + high) / 2;
+        int order = str_cmp(name, str_of(command_table[mid]->name));
+        if (!order)
+            return command_table[mid];
+        if (order < 0)
+            high = mid;
+        else
+            low = mid + 1;
+    }
+    return NULL;
+}
+
+const struct command *command_at(size_t i)
+{
+    return i < command_table_count ? command_table[i] : NULL;
+}
+
+#define NEAR_MAX 24
+
+/* Edits (insert, delete, replace, swap neighbours) between two short words. */
+static size_t edit_distance(struct str a, struct str b)
+{
+    size_t d[NEAR_MAX + 1][NEAR_MAX + 1];
+    for (size_t i = 0; i <= a.len; i++)
+        d[i][0] = i;
+    for (size_t j = 0; j <= b.len; j++)
+        d[0][j] = j;
+    for (size_t i = 1; i <= a.len; i++) {
+        for (size_t j = 1; j <= b.len; j++) {
+            size_t best = d[i - 1][j - 1] + (a.data[i - 1] != b.data[j - 1]);
+            if (d[i - 1][j] + 1 < best)
+                best = d[i - 1][j] + 1;
+            if (d[i][j - 1] + 1 < best)
+                best = d[i][j - 1] + 1;
+            bool swapped = i > 1 && j > 1 && a.data[i - 1] == b.data[j - 2] &&
+                           a.data[i - 2] == b.data[j - 1];
+            if (swapped && d[i - 2][j - 2] + 1 < best)
+                best = d[i - 2][j - 2] + 1;
+            d[i][j] = best;
+        }
+    }
+    return d[a.len][b.len];
+}
+
+const char *command_nearest(const char *name)
+{
+    struct str want = str_of(name);
+    if (want.len < 2 || want.len > NEAR_MAX)
+        return NULL;
+    size_t best = want.len < 4 ? 2 : 3;
+    const char *nearest = NULL;
+    for (size_t i = 0; i < command_table_count; i++) {
+        struct str have = str_of(command_table[i]->name);
+        size_t distance = have.len <= NEAR_MAX ? edit_distance(want, have) : NEAR_MAX;
+        if (distance < best) {
+            best = distance;
+            nearest = command_table[i]->name;
+        }
+    }
+    return nearest;
+}
+
+/* --- output ----------------------------------------------------------------------------
+ */
+
+bool cmd_put(struct cmd *c, struct str s)
+{
+    if (LIKELY(stream_write(c->out, s)))
+        return true;
+    c->out_failed = true;
+    return false;
+}
+
+bool cmd_putc(struct cmd *c, char ch)
+{
+    return cmd_put(c, (struct str){ &ch, 1 });
+}
+
+PRINTF(5, 0)
+static char *format(struct arena *arena, char *small, size_t size, struct str *out,
+        const char *fmt, va_list ap)
+{
+    va_list again;
+    va_copy(again, ap);
+    int n = vsnprintf(small, size, fmt, ap);
+    char *text = small;
+    if (n >= 0 && (size_t)n >= size) {
+        text = arena_alloc(arena, (size_t)n + 1);
+        vsnprintf(text, (size_t)n + 1, fmt, again);
+    }
+    va_end(again);
+    *out = (struct str){ text, n < 0 ? 0 : (size_t)n };
+    return text;
+}
+
+bool cmd_printf(struct cmd *c, const char *fmt, ...)
+{
+    char small[256];
+    struct str text;
+    va_list ap;
+    va_start(ap, fmt);
+    format(c->arena, small, sizeof(small), &text, fmt, ap);
+    va_end(ap);
+    return cmd_put(c, text);
+}
+
+void cmd_err(struct cmd *c, const char *fmt, ...)
+{
+    char small[512];
+    struct str text;
+    va_list ap;
+    va_start(ap, fmt);
+    format(c->arena, small, sizeof(small), &text, fmt, ap);
+    va_end(ap);
+    auto_buf line = BUF(SIZE_MAX / 4);
+    buf_addf(&line, "%s: ", c->name);
+    buf_add(&line, text);
+    buf_addc(&line, '\n');
+    bool unused UNUSED = stream_write(c->err, buf_str(&line)) && stream_flush(c->err);
+}
+
+void cmd_err_file(struct cmd *c, const char *subject, int errnum)
+{
+    cmd_err(c, "%s: %s", subject, strerror(errnum));
+}
+
+/* --- --help
+ * ------------------------------------------------------------------------------ */
+
+static void option_column(const struct cmd_opt *o, struct buf *out)
+{
+    bool letter = o->key > 0 && o->key < 256;
+    buf_addf(out, letter ? "  -%c" : "    ", o->key);
+    if (o->name)
+        buf_addf(out, "%s--%s", letter ? ", " : "  ", o->name);
+    const char *value = o->arg_name ? o->arg_name : "ARG";
+    if (o->arg == ARG_REQUIRED)
+        buf_addf(out, "%s%s", o->name ? "=" : " ", value);
+    else if (o->arg == ARG_OPTIONAL)
+        buf_addf(out, "[%s%s]", o->name ? "=" : "", value);
+}
+
+int cmd_help(struct cmd *c, const struct command *command)
+{
+    auto_buf out = BUF(65536);
+    buf_addf(&out, "Usage: %s %s\n", command->name, command->usage ? command->usage : "");
+    if (command->summary)
+        buf_addf(&out, "%s\n", command->summary);
+    if (command->options && command->options->key)
+        buf_addf(&out, "\nSupported options:\n");
+    for (const struct cmd_opt *o = command->options; o && o->key; o++) {
+        size_t start = out.len;
+        option_column(o, &out);
+        if (o->help) {
+            size_t used = out.len - start;
+            int pad = used < 28 ? (int)(30 - used) : 2;
+            buf_addf(&out, "%*s%s", pad, "", o->help);
+        }
+        buf_addc(&out, '\n');
+    }
+    return cmd_put(c, buf_str(&out)) ? 0 : 1;
+}

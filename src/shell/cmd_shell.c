@@ -1,0 +1,98 @@
+/* What a command asks of the shell that runs it: paths, files, variables, other commands.
+ */
+#include "shell/cmd.h"
+#include "shell/state.h"
+
+#include <errno.h>
+
+int cmd_path(struct cmd *c, const char *text, struct vpath *out)
+{
+    return vpath_parse(str_of(text), c->cwd, c->arena, out);
+}
+
+static struct stream *command_stream(struct cmd *c, int64_t fd)
+{
+    if (fd == 0)
+        return c->in;
+    if (fd == 1)
+        return c->out;
+    if (fd == 2)
+        return c->err;
+    return c->shell && fd > 2 && fd < SHELL_FDS ? c->shell->fds[fd] : NULL;
+}
+
+/*
+ * The devices that a shell has: they are streams of its own, whatever the view holds
+ * under /dev.  True if `path` is one; `*errnum` then says whether it could be opened.
+ */
+static bool open_device(struct cmd *c, struct str path, struct stream **out, int *errnum)
+{
+    static const char *const standard[] = { "/dev/stdin", "/dev/stdout", "/dev/stderr" };
+    *errnum = 0;
+    if (str_is(path, "/dev/null")) {
+        *out = stream_null();
+        return true;
+    }
+    int64_t fd = -1;
+    for (size_t i = 0; i < ARRAY_LEN(standard); i++)
+        if (str_is(path, standard[i]))
+            fd = (int64_t)i;
+    if (str_starts(path, STR("/dev/fd/")) && !str_int(str_from(path, 8), &fd))
+        fd = -1;
+    if (fd < 0)
+        return false;
+    struct stream *s = command_stream(c, fd);
+    if (s)
+        *out = stream_ref(s);
+    else
+        *errnum = ENOENT;
+    return true;
+}
+
+static int open_path(
+        struct cmd *c, const char *text, enum vfs_open_flags flags, struct stream **out)
+{
+    struct vpath path;
+    int errnum = cmd_path(c, text, &path);
+    if (errnum)
+        return errnum;
+    if (open_device(c, path.text, out, &errnum))
+        return errnum;
+    struct vfile *file;
+    errnum = vfs_open(c->vfs, path, flags, 0666, &file);
+    if (!errnum)
+        *out = stream_file(file, flags & VFS_READ, flags & VFS_WRITE);
+    return errnum;
+}
+
+int cmd_open(struct cmd *c, const char *path, bool dash_is_stdin, struct stream **out)
+{
+    if (dash_is_stdin && str_is(STR("-"), path)) {
+        *out = stream_ref(c->in);
+        return 0;
+    }
+    return open_path(c, path, VFS_READ, out);
+}
+
+int cmd_create(
+        struct cmd *c, const char *path, enum vfs_open_flags flags, struct stream **out)
+{
+    return open_path(c, path, flags | VFS_WRITE | VFS_CREATE, out);
+}
+
+const char *cmd_env(struct cmd *c, const char *name)
+{
+    struct str value;
+    if (!c->shell || !vars_get(c->shell->vars, str_of(name), &value))
+        return NULL;
+    return arena_cstr(c->arena, value);
+}
+
+int cmd_run(struct cmd *c, int argc, char **argv, struct stream *in, struct stream *out,
+        struct stream *err)
+{
+    struct shell *sub = shell_fork(c->shell);
+    int status = exec_argv(sub, argc, argv, in, out, err);
+    shell_free(sub);
+    return status;
+}

@@ -1,0 +1,270 @@
+#include "shell/sched.h"
+
+#include "shell/context.h"
+
+#include <errno.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#define TASK_STACK ((size_t)1 << 20) /* reserved; only touched pages cost memory */
+#define MAIN_SLACK ((size_t)256 << 10)
+#define MAX_SPARE  16
+
+struct task {
+    struct task *older; /* towards the first task */
+    struct sched *sched;
+    struct context context;
+    char *stack;       /* NULL: the thread's own */
+    const char *floor; /* the lowest address it may use */
+    task_fn *fn;
+    void *arg;
+    int status;
+    bool ended;
+    const bool *ready; /* NULL: can run */
+    int64_t wake_ns;   /* sleeping until then; 0: not asleep */
+};
+
+struct sched {
+    struct task first;
+    struct task *newest; /* list of all tasks that have not ended, ending in `first` */
+    struct task *current;
+    struct task *previous; /* who switched to us last */
+    struct budget *budget;
+    char *spare[MAX_SPARE];
+    size_t spare_count;
+};
+
+/* entry() has no argument, and there is one scheduler running in a thread. */
+static _Thread_local struct sched *running;
+
+static int64_t now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static const char *main_stack_floor(void)
+{
+    struct rlimit limit;
+    size_t size = (size_t)8 << 20;
+    if (!getrlimit(RLIMIT_STACK, &limit) && limit.rlim_cur < size)
+        size = limit.rlim_cur;
+    return (const char *)__builtin_frame_address(0) - size + MAIN_SLACK;
+}
+
+struct sched *sched_create(struct budget *budget)
+{
+    struct sched *s = xcalloc(1, sizeof(*s));
+    s->budget = budget;
+    s->first.sched = s;
+    s->first.floor = main_stack_floor();
+    s->newest = s->current = &s->first;
+    return s;
+}
+
+static size_t guard_size(void)
+{
+    return (size_t)sysconf(_SC_PAGESIZE);
+}
+
+void sched_destroy(struct sched *s)
+{
+    if (!s)
+        return;
+    assert(s->newest == &s->first);
+    while (s->spare_count)
+        munmap(s->spare[--s->spare_count] - guard_size(), TASK_STACK + guard_size());
+    free(s);
+}
+
+void sched_set_budget(struct sched *s, struct budget *budget)
+{
+    s->budget = budget;
+}
+
+struct budget *sched_budget(const struct sched *s)
+{
+    return s->budget;
+}
+
+/* A stack with an unmapped page below it, so that an overflow faults. */
+static char *take_stack(struct sched *s)
+{
+    if (s->spare_count)
+        return s->spare[--s->spare_count];
+    size_t guard = guard_size();
+    char *p = mmap(NULL, TASK_STACK + guard, PROT_READ | PROT_WRITE,
+            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+    if (p == MAP_FAILED)
+        return NULL;
+    if (mprotect(p, guard, PROT_NONE)) {
+        munmap(p, TASK_STACK + guard);
+        return NULL;
+    }
+    return p + guard;
+}
+
+static void give_stack(struct sched *s, char *stack)
+{
+    if (s->spare_count < MAX_SPARE)
+        s->spare[s->spare_count++] = stack;
+    else
+        munmap(stack - guard_size(), TASK_STACK + guard_size());
+}
+
+static bool can_run(const struct task *t, bool stopped, int64_t *now)
+{
+    if (stopped || (!t->ready && !t->wake_ns) || (t->ready && *t->ready))
+        return true;
+    if (!t->wake_ns)
+        return false;
+    if (!*now)
+        *now = now_ns();
+    return *now >= t->wake_ns;
+}
+
+/* The newest task that can run, other than the current one; or NULL. */
+static struct task *pick(struct sched *s)
+{
+    bool stopped = budget_stopped(s->budget);
+    int64_t now = 0;
+    for (struct task *t = s->newest; t; t = t->older)
+        if (t != s->current && can_run(t, stopped, &now))
+            return t;
+    return NULL;
+}
+
+static void switch_to(struct sched *s, struct task *t, bool last)
+{
+    struct task *self = s->current;
+    s->previous = self;
+    s->current = t;
+    running = s;
+    context_switch(&self->context, &t->context, last);
+}
+
+static void unlink_task(struct sched *s, struct task *t)
+{
+    struct task **at = &s->newest;
+    while (*at != t)
+        at = &(*at)->older;
+    *at = t->older;
+}
+
+static int64_t earliest_wake(const struct sched *s)
+{
+    int64_t wake = 0;
+    for (const struct task *t = s->newest; t; t = t->older)
+        if (t->wake_ns && (!wake || t->wake_ns < wake))
+            wake = t->wake_ns;
+    return wake;
+}
+
+/* Nobody can run: sleep until somebody's time has come.  A signal ends the sleep. */
+static void sleep_until(int64_t wake)
+{
+    struct timespec t = { .tv_sec = wake / 1000000000, .tv_nsec = wake % 1000000000 };
+    clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL);
+}
+
+static void entry(void)
+{
+    struct sched *s = running;
+    struct task *t = s->current;
+    context_entered(&t->context, &s->previous->context);
+    t->status = t->fn(t->arg);
+    t->ended = true;
+    unlink_task(s, t);
+    struct task *next;
+    while (!(next = pick(s)))
+        sleep_until(earliest_wake(s));
+    switch_to(s, next, true);
+    abort();
+}
+
+struct task *sched_spawn(struct sched *s, task_fn *fn, void *arg)
+{
+    char *stack = take_stack(s);
+    if (!stack)
+        return NULL;
+    struct task *t = xcalloc(1, sizeof(*t));
+    *t = (struct task){
+        .sched = s, .stack = stack, .floor = stack, .fn = fn, .arg = arg
+    };
+    context_init(&t->context, stack, TASK_STACK, entry);
+    t->older = s->newest;
+    s->newest = t;
+    return t;
+}
+
+bool sched_has_ended(const struct task *t)
+{
+    return t->ended;
+}
+
+/* Run others until `self` can go on: its flag, its time, or the end of the budget.  False
+ * if nobody can ever make that happen. */
+static bool block(struct sched *s)
+{
+    struct task *self = s->current;
+    for (int64_t now = 0; !can_run(self, budget_stopped(s->budget), &now); now = 0) {
+        struct task *next = pick(s);
+        if (next) {
+            switch_to(s, next, false);
+            continue;
+        }
+        int64_t wake = earliest_wake(s);
+        if (!wake)
+            return false;
+        sleep_until(wake);
+    }
+    return true;
+}
+
+bool sched_wait(struct sched *s, const bool *ready)
+{
+    struct task *self = s->current;
+    self->ready = ready;
+    bool ok = block(s);
+    self->ready = NULL;
+    return ok && *ready;
+}
+
+bool sched_sleep(struct sched *s, int64_t ns)
+{
+    struct task *self = s->current;
+    self->wake_ns = now_ns() + (ns > 0 ? ns : 0);
+    block(s);
+    self->wake_ns = 0;
+    return !budget_stopped(s->budget);
+}
+
+int sched_join(struct sched *s, struct task *t)
+{
+    struct task *self = s->current;
+    /* Unlike a wait, a join holds even when the budget is spent: the task must unwind. */
+    while (!t->ended) {
+        self->ready = &t->ended;
+        struct task *next = pick(s);
+        if (next)
+            switch_to(s, next, false);
+        else if (earliest_wake(s))
+            sleep_until(earliest_wake(s));
+        else
+            budget_stop(s->budget, BUDGET_CANCELLED); /* all wait for each other */
+    }
+    self->ready = NULL;
+    int status = t->status;
+    give_stack(s, t->stack);
+    free(t);
+    return status;
+}
+
+size_t sched_stack_left(const struct sched *s)
+{
+    const char *here = __builtin_frame_address(0);
+    return here > s->current->floor ? (size_t)(here - s->current->floor) : 0;
+}
