@@ -1,5 +1,6 @@
 #include "shell/cmd.h"
 
+#include "base/nearest.h"
 #include "shell/builtin/table.h"
 
 #include <errno.h>
@@ -30,49 +31,15 @@ const struct command *command_at(size_t i)
     return i < command_table_count ? command_table[i] : NULL;
 }
 
-#define NEAR_MAX 24
-
-/* Edits (insert, delete, replace, swap neighbours) between two short words. */
-static size_t edit_distance(struct str a, struct str b)
+static struct str name_at(const void *table, size_t i)
 {
-    size_t d[NEAR_MAX + 1][NEAR_MAX + 1];
-    for (size_t i = 0; i <= a.len; i++)
-        d[i][0] = i;
-    for (size_t j = 0; j <= b.len; j++)
-        d[0][j] = j;
-    for (size_t i = 1; i <= a.len; i++) {
-        for (size_t j = 1; j <= b.len; j++) {
-            size_t best = d[i - 1][j - 1] + (a.data[i - 1] != b.data[j - 1]);
-            if (d[i - 1][j] + 1 < best)
-                best = d[i - 1][j] + 1;
-            if (d[i][j - 1] + 1 < best)
-                best = d[i][j - 1] + 1;
-            bool swapped = i > 1 && j > 1 && a.data[i - 1] == b.data[j - 2] &&
-                           a.data[i - 2] == b.data[j - 1];
-            if (swapped && d[i - 2][j - 2] + 1 < best)
-                best = d[i - 2][j - 2] + 1;
-            d[i][j] = best;
-        }
-    }
-    return d[a.len][b.len];
+    (void)table;
+    return str_of(command_table[i]->name);
 }
 
 const char *command_nearest(const char *name)
 {
-    struct str want = str_of(name);
-    if (want.len < 2 || want.len > NEAR_MAX)
-        return NULL;
-    size_t best = want.len < 4 ? 2 : 3;
-    const char *nearest = NULL;
-    for (size_t i = 0; i < command_table_count; i++) {
-        struct str have = str_of(command_table[i]->name);
-        size_t distance = have.len <= NEAR_MAX ? edit_distance(want, have) : NEAR_MAX;
-        if (distance < best) {
-            best = distance;
-            nearest = command_table[i]->name;
-        }
-    }
-    return nearest;
+    return nearest_name(str_of(name), NULL, command_table_count, name_at).data;
 }
 
 /* --- output ----------------------------------------------------------------------------

@@ -1,12 +1,10 @@
 #include "shell/sched.h"
 #include "shell/stream.h"
 
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
+#include "unit.h"
 
-#include <cmocka.h>
+#include <errno.h>
+#include <stdio.h>
 
 static struct budget plenty(void)
 {
