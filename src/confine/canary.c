@@ -1,0 +1,110 @@
+/*
+ * Each canary is a raw system call: it must meet the kernel as hostile code would, and
+ * leave no trace where it works after all.
+ */
+#include "confine/parts.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static bool is_root(const struct confine_request *request, const char *path)
+{
+    struct stat want, have;
+    if (stat(path, &want) < 0)
+        return false;
+    for (size_t i = 0; i < request->root_count; i++)
+        if (!fstat(request->roots[i].fd, &have) && have.st_dev == want.st_dev &&
+                have.st_ino == want.st_ino)
+            return true;
+    return false;
+}
+
+static void note(
+        struct confine_status *status, enum confine_property property, bool escaped)
+{
+    status->canary_tried |= 1u << property;
+    if (escaped)
+        status->canary_escaped |= 1u << property;
+}
+
+static bool can_open(int dirfd, const char *path, int flags)
+{
+    auto_fd int fd = openat(dirfd, path, flags | O_CLOEXEC, 0600);
+    return fd >= 0;
+}
+
+/* O_TMPFILE: where it works nevertheless, the file has no name and is gone again. */
+static bool can_write_in(int dirfd, const char *folder)
+{
+    return can_open(dirfd, folder, O_TMPFILE | O_RDWR);
+}
+
+static void try_files(
+        const struct confine_request *request, struct confine_status *status)
+{
+    for (size_t i = 0; i < request->root_count; i++)
+        if (!request->roots[i].writable)
+            note(status, CONFINE_WRITES, can_write_in(request->roots[i].fd, "."));
+    if (is_root(request, "/"))
+        return; /* nothing is outside */
+    note(status, CONFINE_WRITES, can_write_in(AT_FDCWD, "/"));
+    note(status, CONFINE_READS, can_open(AT_FDCWD, "/", O_RDONLY | O_DIRECTORY));
+    if (!is_root(request, "/tmp"))
+        note(status, CONFINE_WRITES, can_write_in(AT_FDCWD, "/tmp"));
+    if (!is_root(request, "/etc"))
+        note(status, CONFINE_READS, can_open(AT_FDCWD, "/etc/passwd", O_RDONLY));
+}
+
+static bool can_fork(void)
+{
+    long pid = syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL);
+    if (pid < 0)
+        return false;
+    if (!pid)
+        syscall(SYS_exit_group, 0);
+    waitpid((pid_t)pid, NULL, 0);
+    return true;
+}
+
+static bool can_exec(void)
+{
+    char *none[] = { NULL };
+    return execve("/dev/null/none", none, none) < 0 && errno != EPERM;
+}
+
+static bool can_open_socket(void)
+{
+    auto_fd int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    return fd >= 0;
+}
+
+static bool can_allocate(uint64_t size)
+{
+    void *p = mmap(NULL, size, PROT_READ | PROT_WRITE,
+            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (p == MAP_FAILED)
+        return false;
+    munmap(p, size);
+    return true;
+}
+
+void canaries_run(const struct confine_request *request, struct confine_status *status)
+{
+    try_files(request, status);
+    note(status, CONFINE_EXEC, can_exec() || can_fork());
+    note(status, CONFINE_NETWORK, can_open_socket());
+    note(status, CONFINE_SIGNALS, !kill(getppid(), 0));
+    if (!status->no_memory_limit)
+        note(status, CONFINE_MEMORY, can_allocate(request->max_memory));
+    int signal_number = 0;
+    if (!prctl(PR_GET_PDEATHSIG, &signal_number, 0, 0, 0))
+        note(status, CONFINE_KILL, signal_number != SIGKILL);
+}

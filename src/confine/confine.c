@@ -1,0 +1,59 @@
+#include "confine/confine.h"
+
+#include "confine/parts.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+bool confine_follow_parent(int parent_pid, struct confine_status *status)
+{
+    status->parent_error = prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 ? errno : 0;
+    return getppid() == parent_pid; /* it may have died before the call above */
+}
+
+static void close_between(unsigned first, unsigned last)
+{
+    if (first > last || !close_range(first, last, 0))
+        return;
+    /* Before Linux 5.9. */
+    long max = sysconf(_SC_OPEN_MAX);
+    for (unsigned fd = first; fd <= last && (long)fd < max; fd++)
+        close((int)fd);
+}
+
+void confine_close_others(const int *keep, size_t count)
+{
+    unsigned next = 3;
+    for (size_t i = 0; i < count; i++) {
+        if (keep[i] < (int)next)
+            continue;
+        close_between(next, (unsigned)keep[i] - 1);
+        next = (unsigned)keep[i] + 1;
+    }
+    close_between(next, UINT_MAX);
+}
+
+static void restrict_files(
+        const struct confine_request *request, struct confine_status *status)
+{
+    int abi = landlock_abi(&status->landlock_error);
+    if (request->max_landlock && abi > request->max_landlock)
+        abi = request->max_landlock;
+    status->landlock_abi = abi;
+    if (abi)
+        status->landlock_error =
+                landlock_restrict(request->roots, request->root_count, abi);
+}
+
+void confine_self(const struct confine_request *request, struct confine_status *status)
+{
+    status->no_memory_limit = !request->max_memory || !memory_limit_possible();
+    status->memory_error = limit_resources(request);
+    status->privileges_error = drop_privileges();
+    restrict_files(request, status);
+    status->seccomp_error = seccomp_restrict(); /* last: it refuses what came before */
+    canaries_run(request, status);
+}

@@ -1,0 +1,88 @@
+/*
+ * confine.h - a process gives up everything but a few folders, for good.
+ *
+ * confine_self() is called by a helper while it is still trusted and single-threaded,
+ * before it reads what it is asked to do (invariant 4).  Afterwards the kernel holds it,
+ * whatever code it is made to run: it reads and writes only beneath its roots (Landlock),
+ * starts no program and no process, opens no socket, signals and traces nobody (seccomp),
+ * and its memory is bounded (rlimits).  Threads, files beneath the roots and the
+ * descriptors it already has go on working.
+ *
+ * A kernel may lack a part of that.  Nothing is dropped silently: the status says for
+ * each *property* whether it is held and by what, and canaries try the forbidden things
+ * once so that "enforced" is an observation and not a return code.
+ *
+ * Who writes files in a confined process changes their metadata through an open
+ * descriptor only: fchmod (without set-id bits), fchown, futimens, fsetxattr.  The calls
+ * that take a path (chmod, chown, utimensat with a name, setxattr) are refused, because
+ * Landlock does not look at them and they would reach files outside the roots.
+ */
+#ifndef CONFINE_CONFINE_H
+#define CONFINE_CONFINE_H
+
+#include "base/json.h"
+
+struct confine_root {
+    int fd; /* of the folder, O_PATH is enough; stays open and belongs to the caller */
+    bool writable;
+};
+
+struct confine_request {
+    const struct confine_root *roots;
+    size_t root_count;
+    uint64_t max_memory; /* bytes of private memory; 0: no limit */
+    unsigned max_files;  /* open descriptors; 0: leave it as it is */
+    int max_landlock;    /* use no newer ABI than this; 0: any.  For tests. */
+};
+
+enum confine_property {
+    CONFINE_WRITES,  /* nothing outside the writable roots is changed */
+    CONFINE_READS,   /* no file or listing outside the roots is read */
+    CONFINE_EXEC,    /* no program and no process is started */
+    CONFINE_NETWORK, /* no socket of any family */
+    CONFINE_SIGNALS, /* no other process is signalled, traced or looked into */
+    CONFINE_MEMORY,  /* private memory is bounded */
+    CONFINE_KILL,    /* the process ends with its parent and leaves none behind */
+    CONFINE_PROPERTIES,
+};
+
+struct confine_status {
+    int landlock_abi;   /* in use; 0: the kernel has none */
+    int landlock_error; /* errno that kept it from being enforced, or 0 */
+    int seccomp_error, privileges_error, memory_error, parent_error; /* the same */
+    bool no_memory_limit;    /* none was asked for, or the build cannot live with one */
+    unsigned canary_escaped; /* 1 << property: the forbidden thing worked */
+    unsigned canary_tried;
+};
+
+/*
+ * End with the parent: to be called first thing.  False: the parent, `parent_pid`, is
+ * gone already.
+ */
+MUST_CHECK bool confine_follow_parent(int parent_pid, struct confine_status *status);
+
+/* Close every descriptor above 2 that is not in `keep` (sorted, `count` of them). */
+void confine_close_others(const int *keep, size_t count);
+
+/* Give up everything that can be given up, try the canaries, and fill `status` (which
+ * confine_follow_parent() may have begun). */
+void confine_self(const struct confine_request *request, struct confine_status *status);
+
+/* "writes", "reads", ... */
+const char *confine_property_name(enum confine_property property);
+
+/*
+ * Is it held by the kernel?  `by` (may be NULL) gets the mechanisms, "landlock+seccomp",
+ * or why it is not.
+ */
+bool confine_holds(const struct confine_status *status, enum confine_property property,
+        struct buf *by);
+bool confine_holds_all(const struct confine_status *status);
+
+/*
+ * {"landlock_abi": 7, "properties": {"writes": {"held": true, "by": "..."}, ...},
+ *  "problems": ["..."]}: the problems are lines for the person who runs the server.
+ */
+json_t *confine_status_json(const struct confine_status *status);
+
+#endif

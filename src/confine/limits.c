@@ -1,0 +1,104 @@
+#include "confine/parts.h"
+
+#include <errno.h>
+#include <linux/capability.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/sysinfo.h>
+#include <unistd.h>
+
+#if defined(__SANITIZE_ADDRESS__)
+#define HAS_SHADOW_MEMORY 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define HAS_SHADOW_MEMORY 1
+#endif
+#endif
+
+/*
+ * What lets root act on files as root is expected to: without DAC_OVERRIDE uid 0 could
+ * not even write a file of the user whose folder it serves, without FOWNER not keep its
+ * mode and times, without CHOWN not its owner when it is replaced.  Landlock still
+ * decides which files.  FSETID is not among them: so the kernel takes the set-id bits off
+ * a file as soon as something is written into it.  DAC_READ_SEARCH is not either: it
+ * would allow open_by_handle_at, which knows no folders.
+ */
+#define KEPT_CAPABILITIES (1u << CAP_CHOWN | 1u << CAP_DAC_OVERRIDE | 1u << CAP_FOWNER)
+
+/* Threads that may be made beyond those that exist on the whole machine now. */
+#define SPARE_THREADS 512
+
+bool memory_limit_possible(void)
+{
+#ifdef HAS_SHADOW_MEMORY
+    return false;
+#else
+    return true;
+#endif
+}
+
+static int set_limit(int resource, uint64_t value)
+{
+    struct rlimit limit;
+    if (getrlimit((__rlimit_resource_t)resource, &limit) < 0)
+        return errno;
+    if (limit.rlim_max != RLIM_INFINITY && limit.rlim_max < value)
+        value = limit.rlim_max;
+    limit = (struct rlimit){ .rlim_cur = value, .rlim_max = value };
+    return setrlimit((__rlimit_resource_t)resource, &limit) < 0 ? errno : 0;
+}
+
+/*
+ * RLIMIT_NPROC counts the threads of the user, wherever they run, and never binds root.
+ * So it cannot be small; it only keeps a runaway helper from taking them all.
+ */
+static int limit_threads(void)
+{
+    struct sysinfo info;
+    if (sysinfo(&info) < 0)
+        return errno;
+    return set_limit(RLIMIT_NPROC, (uint64_t)info.procs + SPARE_THREADS);
+}
+
+int limit_resources(const struct confine_request *request)
+{
+    int error = set_limit(RLIMIT_CORE, 0);
+    if (!error && request->max_files)
+        error = set_limit(RLIMIT_NOFILE, request->max_files);
+    if (!error)
+        error = limit_threads();
+    /* DATA bounds private memory, so that big files can still be mapped for reading; the
+     * filter refuses shared anonymous memory, which DATA does not count. */
+    if (!error && request->max_memory && memory_limit_possible())
+        error = set_limit(RLIMIT_DATA, request->max_memory);
+    return error;
+}
+
+static int drop_capabilities(void)
+{
+    for (int cap = 0; prctl(PR_CAPBSET_READ, cap, 0, 0, 0) >= 0; cap++)
+        if (prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) < 0)
+            break; /* not privileged: no_new_privs makes the set moot */
+    prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+
+    struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+    struct __user_cap_data_struct data[2] = { 0 };
+    if (syscall(SYS_capget, &header, data) < 0)
+        return errno;
+    data[0].effective &= KEPT_CAPABILITIES;
+    data[0].permitted &= KEPT_CAPABILITIES;
+    data[0].inheritable = 0;
+    data[1] = (struct __user_cap_data_struct){ 0 };
+    return syscall(SYS_capset, &header, data) < 0 ? errno : 0;
+}
+
+int drop_privileges(void)
+{
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+        return errno;
+    int error = drop_capabilities();
+    if (!error && prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
+        error = errno;
+    return error;
+}

@@ -1,0 +1,214 @@
+/*
+ * Confining cannot be undone, so that every case runs in a child, which answers with its
+ * exit status.  What hostile code cannot do afterwards is in tests/escape.
+ */
+#include "confine/parts.h"
+#include "confine/probe.h"
+#include "unit.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define MEMORY ((uint64_t)1 << 30)
+
+static char folder[] = "/tmp/paddock-confine-XXXXXX";
+
+static int make_folder(void **state UNUSED)
+{
+    return mkdtemp(folder) ? 0 : -1;
+}
+
+static int remove_folder(void **state UNUSED)
+{
+    return rmdir(folder);
+}
+
+typedef bool child_fn(const struct confine_status *status, int root);
+
+/* Confine a child to the folder and ask it. */
+static bool in_confined_child(bool writable, int max_landlock, child_fn *ask)
+{
+    pid_t parent = getpid(), pid = fork();
+    assert_true(pid >= 0);
+    if (!pid) {
+        int root = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+        const struct confine_root roots[] = { { root, writable } };
+        const struct confine_request request = { roots, 1, MEMORY, 64, max_landlock };
+        struct confine_status status = { 0 };
+        if (!confine_follow_parent(parent, &status))
+            _exit(2);
+        confine_close_others(&root, 1);
+        confine_self(&request, &status);
+        _exit(ask(&status, root) ? 0 : 1);
+    }
+    int status;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+static int kernel_abi(void)
+{
+    int error;
+    return landlock_abi(&error);
+}
+
+static bool holds_all(const struct confine_status *status, int root)
+{
+    (void)root;
+    for (enum confine_property p = 0; p < CONFINE_PROPERTIES; p++) {
+        auto_buf by = BUF(256);
+        if (!confine_holds(status, p, &by) &&
+                (p != CONFINE_MEMORY || memory_limit_possible())) {
+            fprintf(stderr, "%s: %s\n", confine_property_name(p), by.data);
+            return false;
+        }
+    }
+    return true;
+}
+
+static void test_everything_is_held(void **state UNUSED)
+{
+    if (kernel_abi() < 3)
+        skip();
+    assert_true(in_confined_child(true, 0, holds_all));
+    assert_true(in_confined_child(false, 0, holds_all));
+}
+
+static bool writes_not_held_but_reads(const struct confine_status *status, int root)
+{
+    (void)root;
+    auto_buf by = BUF(256);
+    return !confine_holds(status, CONFINE_WRITES, &by) && strstr(by.data, "ABI") &&
+           confine_holds(status, CONFINE_READS, NULL);
+}
+
+static void test_an_old_landlock_is_reported(void **state UNUSED)
+{
+    if (kernel_abi() < 3)
+        skip();
+    assert_true(in_confined_child(true, 1, writes_not_held_but_reads));
+    assert_true(in_confined_child(true, 2, writes_not_held_but_reads));
+    for (int abi = 3; abi <= kernel_abi(); abi++)
+        assert_true(in_confined_child(true, abi, holds_all));
+}
+
+static bool can_write(const struct confine_status *status, int root)
+{
+    (void)status;
+    int fd = openat(root, "file", O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return false;
+    return write(fd, "x", 1) == 1 && !fchmod(fd, 0644) && !futimens(fd, NULL) &&
+           !close(fd) && !mkdirat(root, "dir", 0700) &&
+           !renameat(root, "file", root, "dir/file") && !unlinkat(root, "dir/file", 0) &&
+           !unlinkat(root, "dir", AT_REMOVEDIR);
+}
+
+static void test_a_root_is_as_writable_as_asked(void **state UNUSED)
+{
+    assert_true(in_confined_child(true, 0, can_write));
+    assert_false(in_confined_child(false, 0, can_write));
+}
+
+static void test_descriptors_are_closed_but_for_some(void **state UNUSED)
+{
+    pid_t pid = fork();
+    if (!pid) {
+        int keep[2] = { dup2(0, 10), dup2(0, 20) };
+        dup2(0, 9), dup2(0, 15), dup2(0, 21);
+        confine_close_others(keep, 2);
+        bool good = fcntl(0, F_GETFD) >= 0;
+        for (int fd = 3; fd < 40; fd++)
+            good = good && (fcntl(fd, F_GETFD) >= 0) == (fd == 10 || fd == 20);
+        _exit(good ? 0 : 1);
+    }
+    int status;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+}
+
+static void test_a_dead_parent_is_noticed(void **state UNUSED)
+{
+    pid_t pid = fork();
+    if (!pid) {
+        struct confine_status status = { 0 };
+        _exit(confine_follow_parent(getpid(), &status) ? 1 : 0);
+    }
+    int status;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+}
+
+static void test_the_status_names_what_is_missing(void **state UNUSED)
+{
+    const struct confine_status status = {
+        .landlock_error = ENOSYS,
+        .memory_error = EPERM,
+        .canary_escaped = 1u << CONFINE_NETWORK,
+    };
+    json_auto_t *json = confine_status_json(&status);
+    const json_t *properties = json_object_get(json, "properties");
+    static const struct {
+        const char *name;
+        bool held;
+        const char *by;
+    } want[] = {
+        { "writes", false, "no landlock: Function not implemented" },
+        { "reads", false, "no landlock: Function not implemented" },
+        { "exec", true, "seccomp" },
+        { "network", false, "a trial got through although the kernel had agreed" },
+        { "signals", true, "seccomp" },
+        { "memory", false, "no rlimit: Operation not permitted" },
+        { "kill", true, "seccomp+parent-death-signal" },
+    };
+    for (size_t i = 0; i < ARRAY_LEN(want); i++) {
+        const json_t *p = json_object_get(properties, want[i].name);
+        assert_int_equal(json_is_true(json_object_get(p, "held")), want[i].held);
+        assert_string_equal(json_string_value(json_object_get(p, "by")), want[i].by);
+    }
+    const json_t *problems = json_object_get(json, "problems");
+    assert_int_equal(json_array_size(problems), 4);
+    assert_string_equal(json_string_value(json_array_get(problems, 0)),
+            "writes are not held by the kernel: no landlock: Function not implemented; "
+            "use "
+            "Linux 5.13 or newer, with 'landlock' in the lsm= boot parameter");
+}
+
+static bool succeed(void)
+{
+    return true;
+}
+
+static bool refuse(void)
+{
+    errno = ENOSPC;
+    return false;
+}
+
+static void test_probes_answer_with_the_reason(void **state UNUSED)
+{
+    const struct probe good = { "x", "x", succeed }, bad = { "y", "y", refuse };
+    assert_int_equal(probe_run(&good), 0);
+    assert_int_equal(probe_run(&bad), ENOSPC);
+    for (size_t i = 0; probe_at(i); i++)
+        assert_true(probe_run(probe_at(i)) < 255);
+    assert_int_equal(probe_run(probe_at(0)) == 0, kernel_abi() > 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_everything_is_held),
+        cmocka_unit_test(test_an_old_landlock_is_reported),
+        cmocka_unit_test(test_a_root_is_as_writable_as_asked),
+        cmocka_unit_test(test_descriptors_are_closed_but_for_some),
+        cmocka_unit_test(test_a_dead_parent_is_noticed),
+        cmocka_unit_test(test_the_status_names_what_is_missing),
+        cmocka_unit_test(test_probes_answer_with_the_reason),
+    };
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
