@@ -1,0 +1,262 @@
+#include "session/session.h"
+
+#include "base/log.h"
+#include "session/worker.h"
+
+#include <stdio.h>
+
+#define START_MS        30000 /* a worker that is not ready by then is stuck */
+#define CANCEL_GRACE_MS 1000
+#define LATE_GRACE_MS   2000
+
+struct session_call {
+    struct session_call *next;
+    char *tool, *args;
+    size_t args_len;
+    session_done_fn *done; /* NULL: cancelled */
+    void *user;
+};
+
+struct session {
+    struct session_config config;
+    uv_timer_t timer; /* one wait at a time: start, late call, cancelled call */
+    struct worker *worker;
+    bool ready;                 /* the worker takes calls */
+    bool used;                  /* it has run a call: there is state to lose */
+    bool lost;                  /* state was lost, and nobody was told yet */
+    struct session_call *first; /* waiting */
+    struct session_call **last; /* where the next one is linked in */
+    struct session_call *running;
+    size_t calls, bytes; /* waiting and running */
+    char start_error[256];
+};
+
+static const char reset_note[] = "[paddock: the shell was restarted; its working "
+                                 "directory, variables and functions were reset]\n";
+
+static void pump(struct session *s);
+
+static void free_call(struct session *s, struct session_call *call)
+{
+    s->calls--;
+    s->bytes -= call->args_len;
+    free(call->tool);
+    free(call->args);
+    free(call);
+}
+
+/* Answer `call` and forget it; the first answer after a loss says so. */
+static void answer(
+        struct session *s, struct session_call *call, bool is_error, struct str text)
+{
+    session_done_fn *done = call->done;
+    void *user = call->user;
+    free_call(s, call);
+    if (!done)
+        return;
+    if (!s->lost) {
+        done(user, is_error, text);
+        return;
+    }
+    s->lost = false;
+    auto_buf noted = BUF(SIZE_MAX / 4);
+    buf_add(&noted, str_of(reset_note));
+    buf_add(&noted, text);
+    done(user, is_error, buf_str(&noted));
+}
+
+static struct session_call *take_first(struct session *s)
+{
+    struct session_call *call = s->first;
+    s->first = call->next;
+    if (!s->first)
+        s->last = &s->first;
+    return call;
+}
+
+/* No worker can be had: answer the call that waited longest, and try for the next. */
+static void fail_start(struct session *s, const char *why)
+{
+    log_line(LOG_ERROR, "cannot start a worker: %s", why);
+    if (s->first) {
+        auto_buf text = BUF(4096);
+        buf_addf(&text, "paddock: the worker process could not start: %s", why);
+        answer(s, take_first(s), true, buf_str(&text));
+    }
+    pump(s);
+}
+
+static void on_timer(uv_timer_t *timer)
+{
+    struct session *s = timer->data;
+    char why[96];
+    if (!s->worker) {
+        fail_start(s, s->start_error);
+    } else if (!s->ready) {
+        worker_kill(s->worker, "it was not ready in time");
+    } else if (!s->running->done) {
+        worker_kill(s->worker, "a cancelled call did not stop");
+    } else {
+        snprintf(why, sizeof(why), "the call did not end by itself after %u.%03u s",
+                s->config.timeout_ms / 1000, s->config.timeout_ms % 1000);
+        worker_kill(s->worker, why);
+    }
+}
+
+static void wait_ms(struct session *s, uint64_t ms)
+{
+    uv_update_time(s->config.loop);
+    uv_timer_start(&s->timer, on_timer, ms, 0);
+}
+
+static void on_ready(void *user)
+{
+    struct session *s = user;
+    uv_timer_stop(&s->timer);
+    s->ready = true;
+    pump(s);
+}
+
+static void on_reply(void *user, bool is_error, struct str text)
+{
+    struct session *s = user;
+    struct session_call *call = TAKE(s->running);
+    uv_timer_stop(&s->timer);
+    answer(s, call, is_error, text);
+    pump(s);
+}
+
+static void answer_lost_call(struct session *s, const char *why)
+{
+    auto_buf text = BUF(4096);
+    buf_addf(&text,
+            "paddock: the worker process of this shell ended during the call: %s. Its "
+            "working directory, variables and functions are lost; files that it had "
+            "written are as it left them. The next call gets a new shell.",
+            why);
+    answer(s, TAKE(s->running), true, buf_str(&text));
+}
+
+static void on_ended(void *user, const char *why)
+{
+    struct session *s = user;
+    bool was_ready = s->ready;
+    uv_timer_stop(&s->timer);
+    worker_destroy(TAKE(s->worker));
+    s->ready = false;
+    bool lost = s->used;
+    s->used = false;
+    if (s->running)
+        answer_lost_call(s, why);
+    s->lost = s->lost || lost;
+    if (was_ready)
+        pump(s);
+    else
+        fail_start(s, why);
+}
+
+static const struct worker_events events = { on_ready, on_reply, on_ended };
+
+void session_warm(struct session *s)
+{
+    struct error err;
+    if (s->worker)
+        return;
+    if (worker_start(s->config.loop, &s->config.worker, s->config.setup,
+                s->config.max_reply, &events, s, &s->worker, &err)) {
+        wait_ms(s, START_MS);
+        return;
+    }
+    snprintf(s->start_error, sizeof(s->start_error), "%.255s", err.message);
+    wait_ms(s, 0); /* answers come from the loop */
+}
+
+/* Give the worker its next call, if there is one and it is free. */
+static void pump(struct session *s)
+{
+    if (s->running || !s->first)
+        return;
+    if (!s->ready) {
+        session_warm(s);
+        return;
+    }
+    struct session_call *call = s->running = take_first(s);
+    s->used = true;
+    worker_call(
+            s->worker, str_of(call->tool), (struct str){ call->args, call->args_len });
+    wait_ms(s, (uint64_t)s->config.timeout_ms + LATE_GRACE_MS);
+}
+
+struct session *session_create(const struct session_config *config)
+{
+    struct session *s = xcalloc(1, sizeof(*s));
+    s->config = *config;
+    s->last = &s->first;
+    uv_timer_init(config->loop, &s->timer);
+    s->timer.data = s;
+    return s;
+}
+
+bool session_call(struct session *s, struct str tool, struct str args,
+        session_done_fn *done, void *user, struct session_call **out, struct error *err)
+{
+    if (s->calls >= SESSION_MAX_CALLS || s->bytes + args.len > SESSION_MAX_CALL_BYTES)
+        return error_set(err, ERR_LIMIT,
+                "too many calls are waiting for this shell (%zu); wait for replies first",
+                s->calls);
+    struct session_call *call = xcalloc(1, sizeof(*call));
+    call->tool = xmalloc(tool.len + 1);
+    memcpy(call->tool, tool.data, tool.len);
+    call->tool[tool.len] = '\0';
+    call->args = xmalloc(args.len + 1);
+    memcpy(call->args, args.data, args.len);
+    call->args_len = args.len;
+    call->done = done;
+    call->user = user;
+    s->calls++;
+    s->bytes += args.len;
+    *s->last = call;
+    s->last = &call->next;
+    *out = call;
+    pump(s);
+    return true;
+}
+
+static void drop_waiting(struct session *s, struct session_call *call)
+{
+    struct session_call **at = &s->first;
+    while (*at != call)
+        at = &(*at)->next;
+    *at = call->next;
+    if (s->last == &call->next)
+        s->last = at;
+    free_call(s, call);
+}
+
+void session_cancel(struct session *s, struct session_call *call)
+{
+    if (call != s->running) {
+        drop_waiting(s, call);
+        return;
+    }
+    call->done = NULL;
+    worker_interrupt(s->worker);
+    wait_ms(s, CANCEL_GRACE_MS);
+}
+
+static void on_timer_closed(uv_handle_t *handle)
+{
+    free(handle->data);
+}
+
+void session_destroy(struct session *s)
+{
+    if (!s)
+        return;
+    worker_destroy(s->worker);
+    if (s->running)
+        free_call(s, s->running);
+    while (s->first)
+        free_call(s, take_first(s));
+    uv_close((uv_handle_t *)&s->timer, on_timer_closed);
+}

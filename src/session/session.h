@@ -1,0 +1,51 @@
+/*
+ * session.h - one shell: its worker process and the calls that wait for it.
+ *
+ * Calls run one at a time, in the order they came.  The worker is started when the first
+ * call needs it, or ahead of that by session_warm().  A worker that dies costs the call
+ * it was running; the next call gets a new one, and its text begins with a note that the
+ * state of the shell is gone.
+ */
+#ifndef SESSION_SESSION_H
+#define SESSION_SESSION_H
+
+#include "broker/spawn.h"
+
+#include <uv.h>
+
+#define SESSION_MAX_CALLS      1024 /* waiting or running */
+#define SESSION_MAX_CALL_BYTES ((size_t)64 << 20)
+
+struct session;
+struct session_call;
+
+struct session_config {
+    uv_loop_t *loop;
+    struct helper_spec worker; /* all it points to outlives the session */
+    struct str setup;          /* JSON of policy/setup.h; outlives the session */
+    unsigned timeout_ms; /* the worker ends a call itself then; we kill it 2 s later */
+    size_t max_reply;    /* bytes */
+};
+
+/* Called once for each call that is not cancelled, from the loop. */
+typedef void session_done_fn(void *user, bool is_error, struct str text);
+
+struct session *session_create(const struct session_config *config);
+
+/* Start the worker if there is none, so that the first call finds it ready. */
+void session_warm(struct session *s);
+
+/*
+ * Queue a call; `args` is JSON.  `*out` is valid until `done` or session_cancel().
+ * ERR_LIMIT: too many calls wait already.
+ */
+MUST_CHECK bool session_call(struct session *s, struct str tool, struct str args,
+        session_done_fn *done, void *user, struct session_call **out, struct error *err);
+
+/* `done` will not be called.  A running call is asked to stop and killed after 1 s. */
+void session_cancel(struct session *s, struct session_call *call);
+
+/* Kills the worker and waits for its end; what waits is dropped without `done`. */
+void session_destroy(struct session *s);
+
+#endif
