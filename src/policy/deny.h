@@ -3,7 +3,12 @@
  *
  * A rule is a glob (`*`, `?`, `[...]`, `[!...]`) matched against every single component
  * of a path, ignoring letter case; a path with a matching component is denied for every
- * use. The rules are read once and never change.
+ * use.  The rules are read once and never change.
+ *
+ * "Ignoring case" means ASCII letters, plus the two other characters that Unicode folds
+ * to one (the Kelvin sign to k, the long s to s), and invisible characters are skipped:
+ * on a file system that ignores case, `.GIT` and `.g<ZWNJ>it` open `.git`.  Letters
+ * beyond ASCII are compared as they are.
  */
 #ifndef POLICY_DENY_H
 #define POLICY_DENY_H
@@ -27,7 +32,11 @@ const struct str *deny_match(const struct deny_rules *rules, struct str componen
 /* The same for any component of a path. */
 const struct str *deny_match_path(const struct deny_rules *rules, struct str path);
 
-/* Glob match of one component, ignoring ASCII letter case if `fold`; linear time. */
+/*
+ * Glob match of one component; `fold` ignores case as said above.  `?` and `[...]` take
+ * one character (a byte where the text is not UTF-8).  Time is at most pattern times
+ * text, whatever the number of stars.
+ */
 bool glob_component_match(struct str pattern, struct str text, bool fold);
 
 #endif

@@ -32,7 +32,9 @@ struct vfs_ops {
     bool has_links; /* false: stat never answers VFS_LINK, so paths need no walk */
     int (*stat)(
             void *self, const char *path, struct vfs_stat *out); /* of the link itself */
-    int (*readlink)(void *self, const char *path, struct arena *arena, struct str *out);
+    /* Like readlink(2): no NUL is added.  ENAMETOOLONG if it does not fit; EINVAL: no
+     * link. */
+    int (*readlink)(void *self, const char *path, char *data, size_t size, size_t *len);
     /* Unsorted, every entry. */
     int (*list)(void *self, const char *path, struct arena *arena, struct vfs_entry **out,
             size_t *count);
@@ -49,9 +51,9 @@ struct vfs_ops {
     int (*set_times)(void *self, const char *path, int64_t atime_ns, int64_t mtime_ns);
     int (*replace)(void *self, const char *path, struct str data,
             enum vfs_open_flags flags, uint32_t mode, const struct vfs_stat *expect);
-    /* An absolute link target as a path of this mount ("a/b"), or EACCES if outside. */
-    int (*map_absolute)(
-            void *self, struct str target, struct arena *arena, struct str *out);
+    /* The part of an absolute link target below the mount ("a/b", a view of `target`), or
+     * EACCES if it lies outside.  NULL: link targets are paths of the vfs. */
+    int (*map_absolute)(void *self, struct str target, struct str *out);
     void (*destroy)(void *self);
 };
 

@@ -23,6 +23,7 @@
 #include "base/arena.h"
 #include "base/str.h"
 
+struct budget;     /* base/budget.h */
 struct deny_rules; /* policy/deny.h */
 struct vfs;
 struct vfs_ops; /* vfs/backend.h */
@@ -91,6 +92,12 @@ struct vfs_options {
 
 struct vfs *vfs_create(const struct vfs_options *options);
 void vfs_destroy(struct vfs *vfs);
+
+/* Long loops (a tree being checked) spend from it and end with ECANCELED; NULL: none. */
+void vfs_set_budget(struct vfs *vfs, struct budget *budget);
+
+/* For what is created from now on.  The process's own umask applies too: set it to 0. */
+void vfs_set_umask(struct vfs *vfs, uint32_t mask);
 
 /*
  * Put a backend at `at` ("/" first, then e.g. "/mnt/data"); takes over `self`, also on
