@@ -105,6 +105,6 @@ void canaries_run(const struct confine_request *request, struct confine_status *
     if (!status->no_memory_limit)
         note(status, CONFINE_MEMORY, can_allocate(request->max_memory));
     int signal_number = 0;
-    if (!prctl(PR_GET_PDEATHSIG, &signal_number, 0, 0, 0))
+    if (!status->is_independent && !prctl(PR_GET_PDEATHSIG, &signal_number, 0, 0, 0))
         note(status, CONFINE_KILL, signal_number != SIGKILL);
 }

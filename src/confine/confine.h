@@ -51,6 +51,7 @@ struct confine_status {
     int landlock_error; /* errno that kept it from being enforced, or 0 */
     int seccomp_error, privileges_error, memory_error, parent_error; /* the same */
     bool no_memory_limit;    /* none was asked for, or the build cannot live with one */
+    bool is_independent;     /* set by the caller: it need not end with its parent */
     unsigned canary_escaped; /* 1 << property: the forbidden thing worked */
     unsigned canary_tried;
 };

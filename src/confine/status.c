@@ -65,9 +65,12 @@ static const char *mechanism_name(enum mechanism m)
     return "";
 }
 
-static bool mechanisms_hold(
-        const struct confine_status *status, enum mechanism needs, struct buf *by)
+static bool mechanisms_hold(const struct confine_status *status,
+        enum confine_property property, struct buf *by)
 {
+    enum mechanism needs = property_needs[property];
+    if (status->is_independent)
+        needs &= ~(unsigned)DEATHSIG;
     bool first = true;
     for (unsigned m = LANDLOCK; m <= DEATHSIG; m <<= 1) {
         if (!(needs & m))
@@ -88,7 +91,7 @@ bool confine_holds(const struct confine_status *status, enum confine_property pr
         struct buf *by)
 {
     auto_buf reason = BUF(256);
-    bool holds = mechanisms_hold(status, property_needs[property], &reason);
+    bool holds = mechanisms_hold(status, property, &reason);
     if (holds && property == CONFINE_WRITES && status->landlock_abi < 3) {
         buf_clear(&reason);
         buf_addf(&reason, "Landlock ABI %d cannot stop a file outside from being emptied",
@@ -132,7 +135,7 @@ static json_t *problem(
         const struct confine_status *status, enum confine_property p, struct str why)
 {
     auto_buf line = BUF(512);
-    buf_addf(&line, "%s are not held by the kernel: %.*s", property_names[p],
+    buf_addf(&line, "'%s' is not held by the kernel: %.*s", property_names[p],
             STR_ARG(why));
     const char *help = remedy(status, p);
     if (help)
@@ -149,7 +152,7 @@ json_t *confine_status_json(const struct confine_status *status)
         json_object_set_new(properties, property_names[p],
                 json_pack("{s:b, s:o, s:b}", "held", holds, "by", json_text(buf_str(&by)),
                         "tried", (int)(status->canary_tried >> p & 1)));
-        if (!holds)
+        if (!holds && (p != CONFINE_MEMORY || memory_limit_possible()))
             json_array_append_new(problems, problem(status, p, buf_str(&by)));
     }
     if (status->privileges_error)

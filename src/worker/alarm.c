@@ -1,0 +1,40 @@
+#include "worker/alarm.h"
+
+#include <sys/time.h>
+
+/* A handler has no argument to find it by. */
+static volatile sig_atomic_t flag;
+
+static void on_signal(int number)
+{
+    if (!flag)
+        flag = number == SIGALRM ? BUDGET_TIME : BUDGET_CANCELLED;
+}
+
+volatile sig_atomic_t *alarm_install(void)
+{
+    struct sigaction action = { .sa_handler = on_signal };
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGALRM, &action, NULL);
+    sigaction(SIGUSR1, &action, NULL);
+    return &flag;
+}
+
+static void set_timer(unsigned ms)
+{
+    const struct itimerval timer = {
+        .it_value = { .tv_sec = ms / 1000, .tv_usec = (suseconds_t)(ms % 1000) * 1000 },
+    };
+    setitimer(ITIMER_REAL, &timer, NULL);
+}
+
+void alarm_start(unsigned timeout_ms)
+{
+    flag = 0;
+    set_timer(timeout_ms);
+}
+
+void alarm_stop(void)
+{
+    set_timer(0);
+}

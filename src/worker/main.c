@@ -1,0 +1,151 @@
+/*
+ * paddock-worker: started by the server with a socket as descriptor 3 and its roots from
+ * 4 on, and nothing else.  It confines itself before it reads a byte that comes from an
+ * agent (invariant 4), then answers one call after the other until the socket closes.
+ */
+#include "base/json.h"
+#include "base/log.h"
+#include "base/wire.h"
+#include "worker/alarm.h"
+#include "worker/view.h"
+#include "worker/worker.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#define SOCKET_FD 3
+#define NAME      "paddock-worker"
+
+static const struct {
+    const char *name;
+    worker_tool_fn *run;
+} tools[] = {
+    { "edit", worker_edit },
+    { "run", worker_run },
+};
+
+/* The process that made the socket pair is the server; anything else is no server. */
+static bool find_server(int *pid)
+{
+    struct ucred peer;
+    socklen_t size = sizeof(peer);
+    if (getsockopt(SOCKET_FD, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0)
+        return false;
+    *pid = peer.pid;
+    return true;
+}
+
+static bool receive_setup(struct wire_reader *reader, struct arena *arena,
+        struct setup *setup, struct error *err)
+{
+    struct wire_message m;
+    if (!wire_receive(reader, &m, err))
+        return false;
+    if (m.kind != WIRE_SETUP || m.count != 1)
+        return error_set(err, ERR_INVALID, "the first message is no setup");
+    return setup_parse(m.fields[0], arena, setup, err);
+}
+
+static bool send_ready(const struct confine_status *status, struct error *err)
+{
+    auto_buf text = BUF((size_t)1 << 16);
+    json_auto_t *json = confine_status_json(status);
+    json_write(json, &text);
+    const struct wire_message m = { WIRE_READY, 1, { buf_str(&text) } };
+    return wire_send(SOCKET_FD, &m, err);
+}
+
+/* isError; what is said about it is in `text`. */
+static bool run_tool(struct worker *w, const struct wire_message *m, struct buf *text)
+{
+    struct error err;
+    json_auto_t *args = NULL;
+    if (!json_parse(m->fields[1], &args, &err)) {
+        buf_addf(text, "arguments: %s", err.message);
+        return true;
+    }
+    auto_arena *arena = arena_create();
+    for (size_t i = 0; i < ARRAY_LEN(tools); i++)
+        if (str_is(m->fields[0], tools[i].name))
+            return tools[i].run(w, args, arena, text);
+    buf_addf(text, "Unknown tool: '%.*s'", STR_ARG(m->fields[0]));
+    return true;
+}
+
+static bool answer_call(struct worker *w, const struct wire_message *m, struct error *err)
+{
+    if (m->kind != WIRE_CALL || m->count != 2)
+        return error_set(err, ERR_INVALID, "expected a call");
+    auto_buf text = BUF(WIRE_MAX_MESSAGE - 4096);
+    bool is_error = run_tool(w, m, &text);
+    const struct wire_message reply = { WIRE_REPLY, 3,
+        { is_error ? STR("1") : STR("0"), buf_str(&text), STR("") } };
+    return wire_send(SOCKET_FD, &reply, err);
+}
+
+/* Until the server closes the socket, which is no error. */
+static bool serve(struct worker *w, struct wire_reader *reader, struct error *err)
+{
+    struct wire_message m;
+    while (wire_receive(reader, &m, err))
+        if (!answer_call(w, &m, err))
+            return false;
+    return err->code == ERR_NOT_FOUND;
+}
+
+static bool work(struct confine_status *status, struct arena *arena, struct error *err)
+{
+    struct wire_reader reader;
+    struct setup setup;
+    struct view view;
+    wire_reader_init(&reader, SOCKET_FD);
+    if (!receive_setup(&reader, arena, &setup, err) ||
+            !view_create(&setup, arena, &view, err))
+        return false;
+    struct worker w = { .setup = &setup, .vfs = view.vfs, .alarm = alarm_install() };
+    view_confine(&view, SOCKET_FD, status);
+    if (!send_ready(status, err))
+        return false;
+    const struct shell_options options = {
+        .vfs = view.vfs, .name = arena_cstr(arena, setup.name), .cwd = VPATH_ROOT
+    };
+    w.shell = shell_create(&options);
+    bool fine = serve(&w, &reader, err);
+    shell_destroy(w.shell);
+    view_finish(&view);
+    wire_reader_finish(&reader);
+    return fine;
+}
+
+static int serve_main(void)
+{
+    struct confine_status status = { 0 };
+    int server;
+    if (!find_server(&server)) {
+        fputs(NAME ": this program is started by paddock, not by hand\n", stderr);
+        return 2;
+    }
+    if (!confine_follow_parent(server, &status))
+        return 1;
+    /* The file with the zone is out of reach later; named, it is not looked at again. */
+    setenv("TZ", ":/etc/localtime", 0);
+    tzset();
+    struct error err = { 0 };
+    auto_arena *arena = arena_create();
+    if (work(&status, arena, &err))
+        return 0;
+    log_line(LOG_ERROR, "%s", err.message);
+    return 1;
+}
+
+int main(int argc, char **argv)
+{
+    log_init(NAME);
+    int status = argc > 1 && !strcmp(argv[1], "--shell")
+                         ? worker_shell_main(argc - 1, argv + 1)
+                         : serve_main();
+    _exit(status); /* at once: nothing is left to flush, and the filter is strict */
+}

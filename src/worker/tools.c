@@ -1,0 +1,104 @@
+#include "worker/worker.h"
+
+#include "base/json.h"
+#include "edit/edit.h"
+#include "worker/alarm.h"
+#include "worker/output.h"
+
+#include <string.h>
+
+/* Far beyond what is shown; whoever writes more than this writes for ever. */
+#define MAX_WRITTEN ((uint64_t)1 << 30)
+
+struct capture {
+    struct output output;
+    uint64_t written;
+    volatile sig_atomic_t *alarm;
+};
+
+static int collect(void *user, struct str data)
+{
+    struct capture *c = user;
+    output_add(&c->output, data);
+    c->written += data.len;
+    if (c->written > MAX_WRITTEN && !*c->alarm)
+        *c->alarm = BUDGET_OUTPUT;
+    return 0;
+}
+
+/* stdout and stderr are one sink, so that the text has the order of a terminal. */
+static int run_captured(struct worker *w, struct str command, struct capture *capture)
+{
+    struct shell_limits limits = SHELL_LIMITS;
+    limits.timeout_ms = w->setup->timeout_ms;
+    struct stream *in = stream_null(), *out = stream_sink(collect, capture);
+    bool exited;
+    alarm_start(limits.timeout_ms);
+    int status = shell_run(w->shell, command, &limits, w->alarm, in, out, out, &exited);
+    alarm_stop();
+    stream_unref(in);
+    stream_unref(out);
+    return status;
+}
+
+bool worker_run(struct worker *w, const json_t *args, struct arena *arena UNUSED,
+        struct buf *text)
+{
+    struct capture capture = { .alarm = w->alarm };
+    output_init(&capture.output, w->setup->max_output);
+    int status = run_captured(w, json_str(json_object_get(args, "command")), &capture);
+    output_write(&capture.output, status, text);
+    output_finish(&capture.output);
+    return false; /* a command that fails is an answer, not an error of the tool */
+}
+
+/* Where it really is: the path without ".." as the shell would print it. */
+static struct str canonical(struct worker *w, struct vpath path, struct arena *arena)
+{
+    struct vpath found;
+    return vfs_resolve(w->vfs, path, VFS_NOFOLLOW, arena, &found) ? path.text
+                                                                  : found.text;
+}
+
+static bool edit(struct worker *w, struct edit_request *request, struct arena *arena,
+        struct edit_result *out, struct error *err)
+{
+    int error =
+            vpath_parse(request->shown_path, shell_cwd(w->shell), arena, &request->path);
+    if (error)
+        return error_set(err, ERR_INVALID, "%s", strerror(error));
+    return edit_apply(w->vfs, request, arena, out, err);
+}
+
+static void describe_edit(
+        const struct edit_result *result, struct str path, struct buf *text)
+{
+    if (result->created) {
+        buf_addf(text, "Created %.*s.", STR_ARG(path));
+        return;
+    }
+    buf_addf(text, "Edited %.*s: replaced %zu occurrence%s.\n", STR_ARG(path),
+            result->count, result->count == 1 ? "" : "s");
+    buf_add(text, result->snippet);
+}
+
+bool worker_edit(
+        struct worker *w, const json_t *args, struct arena *arena, struct buf *text)
+{
+    struct edit_request request = {
+        .shown_path = json_str(json_object_get(args, "path")),
+        .old_text = json_str(json_object_get(args, "old_string")),
+        .new_text = json_str(json_object_get(args, "new_string")),
+        .replace_all = json_is_true(json_object_get(args, "replace_all")),
+    };
+    struct edit_result result;
+    struct error err = { 0 };
+    if (edit(w, &request, arena, &result, &err)) {
+        describe_edit(&result, canonical(w, request.path, arena), text);
+        return false;
+    }
+    buf_addf(text, "edit: %.*s: %s", STR_ARG(request.shown_path), err.message);
+    if (err.hint[0])
+        buf_addf(text, "\n%s", err.hint);
+    return true;
+}

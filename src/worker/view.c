@@ -1,0 +1,100 @@
+#include "worker/view.h"
+
+#include "policy/deny.h"
+
+#include <sys/stat.h>
+
+/*
+ * Private memory of a worker: one value of 256 MiB may exist twice while it is copied,
+ * each coroutine reserves a stack of 1 MiB, and memory roots count too.
+ */
+#define MAX_MEMORY ((uint64_t)4 << 30)
+#define MAX_FILES  1024
+
+static uint32_t current_umask(void)
+{
+    mode_t mask = umask(022);
+    umask(mask);
+    return mask;
+}
+
+static bool build_deny_rules(const struct setup *setup, struct arena *arena,
+        struct deny_rules *out, struct error *err)
+{
+    const char **extra = arena_zalloc(arena, (setup->deny_count + 1) * sizeof(*extra));
+    for (size_t i = 0; i < setup->deny_count; i++)
+        extra[i] = arena_cstr(arena, setup->deny[i]);
+    return deny_rules_build(extra, arena, out, err);
+}
+
+static bool mount_root(struct view *view, const struct setup_root *root, bool writable,
+        struct arena *arena, struct error *err)
+{
+    struct vpath at;
+    int error = vpath_parse(root->at, VPATH_ROOT, arena, &at);
+    if (error)
+        return error_errno(err, error, "cannot mount at '%.*s'", STR_ARG(root->at));
+    if (root->kind == SETUP_MEMORY) {
+        error = vfs_mount_memory(view->vfs, at, VIEW_MEMORY_ROOT);
+    } else {
+        view->roots[view->root_count++] = (struct confine_root){ root->fd, writable };
+        error = vfs_mount_local(
+                view->vfs, at, root->fd, arena_cstr(arena, root->host_path));
+    }
+    if (error)
+        return error_errno(err, error, "cannot mount at '%.*s'", STR_ARG(root->at));
+    return true;
+}
+
+bool view_create(const struct setup *setup, struct arena *arena, struct view *out,
+        struct error *err)
+{
+    struct deny_rules *rules = arena_zalloc(arena, sizeof(*rules));
+    if (!build_deny_rules(setup, arena, rules, err))
+        return false;
+    const struct vfs_options options = {
+        .deny = rules,
+        .read_only = setup->read_only,
+        .umask = current_umask(),
+    };
+    struct view view = { .vfs = vfs_create(&options) };
+    for (size_t i = 0; i < setup->root_count; i++) {
+        if (!mount_root(&view, &setup->roots[i], !setup->read_only, arena, err)) {
+            view_finish(&view);
+            return false;
+        }
+    }
+    *out = view;
+    return true;
+}
+
+void view_finish(struct view *view)
+{
+    vfs_destroy(view->vfs);
+    view->vfs = NULL;
+}
+
+static int compare_fds(const void *a, const void *b)
+{
+    const int *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+void view_confine(const struct view *view, int also, struct confine_status *status)
+{
+    int keep[SETUP_MAX_ROOTS + 1];
+    size_t count = 0;
+    if (also >= 0)
+        keep[count++] = also;
+    for (size_t i = 0; i < view->root_count; i++)
+        keep[count++] = view->roots[i].fd;
+    qsort(keep, count, sizeof(*keep), compare_fds);
+    confine_close_others(keep, count);
+    const struct confine_request request = {
+        .roots = view->roots,
+        .root_count = view->root_count,
+        .max_memory = MAX_MEMORY,
+        .max_files = MAX_FILES,
+    };
+    confine_self(&request, status);
+}

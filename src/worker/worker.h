@@ -1,0 +1,32 @@
+/*
+ * worker.h - the program that does the work of one session, seen from inside.
+ *
+ * main.c confines the process and then answers calls with the tools of this table.
+ */
+#ifndef WORKER_WORKER_H
+#define WORKER_WORKER_H
+
+#include "policy/setup.h"
+#include "shell/shell.h"
+
+#include <jansson.h>
+
+struct worker {
+    const struct setup *setup;
+    struct vfs *vfs;
+    struct shell *shell; /* lives from call to call */
+    volatile sig_atomic_t *alarm;
+};
+
+/* Do the work and append what the client is shown.  Returns isError: the tool could not
+ * do its work, and the text says why. */
+typedef bool worker_tool_fn(
+        struct worker *w, const json_t *args, struct arena *arena, struct buf *text);
+
+worker_tool_fn worker_run;  /* run a command line in the shell */
+worker_tool_fn worker_edit; /* replace text in a file */
+
+/* paddock-worker --shell ...: the shell for a person or a pipe instead of a server. */
+int worker_shell_main(int argc, char **argv);
+
+#endif
