@@ -39,8 +39,11 @@ bool vars_get(struct vars *v, struct str name, struct str *out);
 bool vars_get_index(struct vars *v, struct str name, int64_t index, struct str *out);
 bool vars_get_key(struct vars *v, struct str name, struct str key, struct str *out);
 
-/* -1: no such variable. */
+/* The attributes of `name` itself (a nameref is not followed); -1: no such variable. */
 int vars_flags(struct vars *v, struct str name);
+
+/* The largest index of an indexed array + 1; of a scalar 1, of nothing 0. */
+int64_t vars_end(struct vars *v, struct str name);
 
 /* How many elements; 1 for a scalar, 0 if unset. */
 size_t vars_count(struct vars *v, struct str name);
@@ -52,11 +55,15 @@ void vars_elements(struct vars *v, struct str name, struct arena *arena,
 
 /*
  * Setting.  All fail with ERR_DENIED for a read-only variable, ERR_INVALID for a bad name
- * or subscript.  VAR_INTEGER values are evaluated by the caller (expand.h); case
- * attributes are applied here.  A set without vars_local() changes the innermost scope
- * that has the name, else the global one.
+ * or subscript; the message is bash's ("x: readonly variable").  A scalar that gets an
+ * index becomes an indexed array; a scalar set on an array sets element 0 (key "0").
+ * Negative indexes count from the end.  VAR_INTEGER values are evaluated by the caller
+ * (expand.h); case attributes are applied here.  A set without vars_local() changes the
+ * innermost scope that has the name, else the global one.
  */
 MUST_CHECK bool vars_set(
+        struct vars *v, struct str name, struct str value, struct error *err);
+MUST_CHECK bool vars_append(
         struct vars *v, struct str name, struct str value, struct error *err);
 MUST_CHECK bool vars_set_index(struct vars *v, struct str name, int64_t index,
         struct str value, struct error *err);
@@ -66,18 +73,30 @@ MUST_CHECK bool vars_set_key(struct vars *v, struct str name, struct str key,
 /* Make (or find) the name in the innermost scope: `local`, prefix assignments. */
 MUST_CHECK bool vars_local(struct vars *v, struct str name, struct error *err);
 
-/* Add and remove attributes, creating a declared variable if needed. */
+/* Add and remove attributes, creating a declared variable if needed.  VAR_INDEXED and
+ * VAR_ASSOC make an array of it (a scalar becomes its element 0); adding or removing
+ * VAR_NAMEREF changes `name` itself, everything else what it leads to. */
 MUST_CHECK bool vars_set_flags(struct vars *v, struct str name, enum var_flags add,
         enum var_flags remove, struct error *err);
+
+/* Make `name` a nameref to `target`: a name, or name[subscript]. */
+MUST_CHECK bool vars_set_nameref(
+        struct vars *v, struct str name, struct str target, struct error *err);
 
 /* Empty an array (making it one). */
 MUST_CHECK bool vars_clear_array(
         struct vars *v, struct str name, bool assoc, struct error *err);
+
+/* Unsetting what is not set is no failure.  A local of the innermost scope stays local,
+ * without value and attributes.  vars_unset follows a nameref, vars_unset_self does not.
+ */
 MUST_CHECK bool vars_unset(struct vars *v, struct str name, struct error *err);
+MUST_CHECK bool vars_unset_self(struct vars *v, struct str name, struct error *err);
 MUST_CHECK bool vars_unset_element(
         struct vars *v, struct str name, struct str key, struct error *err);
 
-/* The name a nameref leads to (itself if it is none), in `arena`. */
+/* What a nameref leads to (itself if it is none): a name or name[subscript], in `arena`;
+ * "" for a circle. */
 struct str vars_target(struct vars *v, struct str name, struct arena *arena);
 
 /* Names that begin with `prefix`, sorted, in `arena`. */
@@ -86,7 +105,7 @@ void vars_names(struct vars *v, struct str prefix, struct arena *arena,
 
 bool var_name_is_valid(struct str name);
 
-/* Bytes held by values, for the memory budget. */
+/* Bytes held by values (those shared with other shells too), for the memory budget. */
 size_t vars_memory(const struct vars *v);
 
 #endif
