@@ -1,0 +1,158 @@
+#include "shell/builtin/dirwalk.h"
+
+#include "shell/builtin/files.h"
+
+#include <errno.h>
+
+struct level {
+    struct arena *arena; /* of the entries */
+    struct vfs_entry *entries;
+    size_t count, next;
+    size_t path_len; /* of the directory */
+    struct vfs_stat st;
+};
+
+struct dirwalk {
+    struct cmd *c;
+    bool follow, follow_root;
+    bool started, enter; /* enter: `current` is a directory to be listed next */
+    struct vfs_stat current;
+    struct buf path;
+    size_t root_len;
+    struct level *levels;
+    size_t depth, cap;
+};
+
+struct dirwalk *dirwalk_create(
+        struct cmd *c, const char *root, bool follow_root, bool follow)
+{
+    struct dirwalk *w = xcalloc(1, sizeof(*w));
+    *w = (struct dirwalk){ .c = c,
+        .follow = follow,
+        .follow_root = follow_root || follow,
+        .path = BUF(65536),
+        .root_len = strlen(root) };
+    buf_add(&w->path, str_of(root));
+    return w;
+}
+
+void dirwalk_destroy(struct dirwalk *w)
+{
+    while (w->depth)
+        arena_destroy(w->levels[--w->depth].arena);
+    free(w->levels);
+    buf_finish(&w->path);
+    free(w);
+}
+
+void dirwalk_skip(struct dirwalk *w)
+{
+    w->enter = false;
+}
+
+static void fill(struct dirwalk *w, enum dirwalk_step step, struct dirwalk_entry *out)
+{
+    struct str path = buf_str(&w->path);
+    const char *slash = w->depth ? memrchr(path.data, '/', path.len) : NULL;
+    *out = (struct dirwalk_entry){
+        .step = step,
+        .path = path.data,
+        .name = slash ? slash + 1 : path.data,
+        .depth = w->depth,
+        .root_len = w->root_len,
+        .st = w->current,
+    };
+}
+
+/* Is the directory one of those it lies in? */
+static bool is_loop(const struct dirwalk *w)
+{
+    for (size_t i = 0; i < w->depth; i++)
+        if (file_is_same(&w->levels[i].st, &w->current))
+            return true;
+    return false;
+}
+
+/* What lies at `path`: a file, or a directory that is entered by the next step. */
+static void look(struct dirwalk *w, struct dirwalk_entry *out)
+{
+    bool follow = w->depth ? w->follow : w->follow_root;
+    const char *path = w->path.data ? w->path.data : "";
+    int errnum = w->path.full ? ENAMETOOLONG
+                              : file_stat(w->c, path, follow ? VFS_FOLLOW : VFS_NOFOLLOW,
+                                        &w->current);
+    if (errnum && follow) /* a link to nowhere is itself */
+        errnum = file_stat(w->c, path, VFS_NOFOLLOW, &w->current) ? errnum : 0;
+    bool is_dir = !errnum && w->current.type == VFS_DIR;
+    if (is_dir && w->follow && is_loop(w))
+        errnum = ELOOP;
+    fill(w, errnum ? WALK_FAILED : is_dir ? WALK_DIR : WALK_FILE, out);
+    out->errnum = errnum;
+    w->enter = is_dir && !errnum;
+}
+
+static int list(struct dirwalk *w, struct level *level)
+{
+    struct vpath path;
+    int errnum = vpath_parse(buf_str(&w->path), w->c->cwd, level->arena, &path);
+    return errnum ? errnum
+                  : vfs_list(w->c->vfs, path, level->arena, &level->entries,
+                            &level->count);
+}
+
+/* Enter the directory that the last step showed; true: `out` says that it failed. */
+static bool enter(struct dirwalk *w, struct dirwalk_entry *out)
+{
+    w->enter = false;
+    struct level level = {
+        .arena = arena_create(), .path_len = w->path.len, .st = w->current
+    };
+    int errnum = list(w, &level);
+    if (errnum) {
+        arena_destroy(level.arena);
+        fill(w, WALK_UNREADABLE, out);
+        out->errnum = errnum;
+        return true;
+    }
+    GROW(w->levels, w->depth, w->cap);
+    w->levels[w->depth++] = level;
+    return false;
+}
+
+static void set_path(struct dirwalk *w, size_t len, struct str name)
+{
+    w->path.len = len;
+    w->path.full = false;
+    if (name.len && len && w->path.data[len - 1] != '/')
+        buf_addc(&w->path, '/');
+    buf_add(&w->path, name);
+    if (w->path.data)
+        w->path.data[w->path.len] = 0;
+}
+
+bool dirwalk_next(struct dirwalk *w, struct dirwalk_entry *out)
+{
+    if (!cmd_tick(w->c))
+        return false;
+    if (!w->started) {
+        w->started = true;
+        look(w, out);
+        return true;
+    }
+    if (w->enter && enter(w, out))
+        return true;
+    if (!w->depth)
+        return false;
+    struct level *level = &w->levels[w->depth - 1];
+    if (level->next < level->count) {
+        set_path(w, level->path_len, level->entries[level->next++].name);
+        look(w, out);
+        return true;
+    }
+    set_path(w, level->path_len, STR(""));
+    w->current = level->st;
+    arena_destroy(level->arena);
+    w->depth--;
+    fill(w, WALK_DIR_END, out);
+    return true;
+}

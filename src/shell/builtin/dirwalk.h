@@ -1,0 +1,48 @@
+/*
+ * dirwalk.h - every entry of a tree, directories before and after what is in them.
+ *
+ *   struct dirwalk *w = dirwalk_create(c, "dir", VFS_NOFOLLOW);
+ *   for (struct dirwalk_entry e; dirwalk_next(w, &e);) ...
+ *   dirwalk_destroy(w);
+ *
+ * The stack of open directories is in memory, not in C's stack: depth is bounded by the
+ * length of a path alone.  Names in a directory come in byte order.
+ */
+#ifndef SHELL_BUILTIN_DIRWALK_H
+#define SHELL_BUILTIN_DIRWALK_H
+
+#include "shell/cmd.h"
+
+enum dirwalk_step {
+    WALK_FILE,       /* anything but a directory */
+    WALK_DIR,        /* a directory, before what is in it */
+    WALK_DIR_END,    /* the same after it */
+    WALK_UNREADABLE, /* a directory that cannot be listed, instead of WALK_DIR_END */
+    WALK_FAILED,     /* an entry that cannot be looked at */
+};
+
+struct dirwalk_entry {
+    enum dirwalk_step step;
+    const char *path; /* the root as given, then its entries; valid until the next call */
+    const char *name; /* its last component */
+    size_t depth;     /* the root: 0 */
+    size_t root_len;  /* of the root's part of `path` */
+    int errnum;
+    struct vfs_stat st;
+};
+
+struct dirwalk;
+
+/* `follow`: links in the tree are followed (a directory met inside itself is not
+ * entered: ELOOP).  `follow_root`: the root alone. */
+struct dirwalk *dirwalk_create(
+        struct cmd *c, const char *root, bool follow_root, bool follow);
+void dirwalk_destroy(struct dirwalk *w);
+
+/* False at the end, and when the budget is spent. */
+bool dirwalk_next(struct dirwalk *w, struct dirwalk_entry *out);
+
+/* Right after a WALK_DIR: do not enter it.  It has no WALK_DIR_END then. */
+void dirwalk_skip(struct dirwalk *w);
+
+#endif
