@@ -2,6 +2,8 @@
 
 #include "base/utf8.h"
 
+#include <ctype.h>
+
 json_t *json_text(struct str s)
 {
     if (utf8_valid(s))
@@ -48,16 +50,66 @@ static bool is_too_deep(struct str text)
     return false;
 }
 
+static json_t *load(struct str text, json_error_t *why)
+{
+    size_t flags = JSON_REJECT_DUPLICATES | JSON_DECODE_ANY | JSON_ALLOW_NUL;
+    json_t *value = json_loadb(text.data, text.len, flags, why);
+    if (!value && json_error_code(why) == json_error_numeric_overflow)
+        value = json_loadb(text.data, text.len, flags | JSON_DECODE_INT_AS_REAL, why);
+    return value;
+}
+
+/* The code unit of the escape \uXXXX at `at`, or -1. */
+static int escaped_unit(struct str text, size_t at)
+{
+    int unit = 0;
+    if (at + 6 > text.len || text.data[at] != '\\' || text.data[at + 1] != 'u')
+        return -1;
+    for (size_t i = at + 2; i < at + 6; i++) {
+        char c = text.data[i];
+        if (!isxdigit((unsigned char)c))
+            return -1;
+        unit = unit * 16 + (c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10);
+    }
+    return unit;
+}
+
+/* Replace each escaped surrogate that has no partner by \ufffd, which is as long. */
+static bool repair_surrogates(char *text, size_t len)
+{
+    bool changed = false;
+    struct str all = { text, len };
+    for (size_t i = 0; i < len; i++) {
+        int unit = escaped_unit(all, i), next = escaped_unit(all, i + 6);
+        bool high = unit >= 0xd800 && unit < 0xdc00;
+        if (high && next >= 0xdc00 && next < 0xe000) {
+            i += 11;
+        } else if (high || (unit >= 0xdc00 && unit < 0xe000)) {
+            memcpy(text + i, "\\ufffd", 6);
+            changed = true;
+        } else if (text[i] == '\\') {
+            i++;
+        }
+    }
+    return changed;
+}
+
 bool json_parse(struct str text, json_t **out, struct error *err)
 {
     if (is_too_deep(text))
         return error_set(
                 err, ERR_LIMIT, "JSON is nested deeper than %d levels", JSON_MAX_DEPTH);
     json_error_t why;
-    json_t *value = json_loadb(text.data, text.len,
-            JSON_REJECT_DUPLICATES | JSON_DECODE_ANY | JSON_ALLOW_NUL, &why);
+    json_t *value = load(text, &why);
+    if (!value) {
+        auto_free char *copy = xmalloc(text.len + 1);
+        memcpy(copy, text.data ? text.data : "", text.len);
+        json_error_t unused;
+        if (repair_surrogates(copy, text.len))
+            value = load((struct str){ copy, text.len }, &unused);
+    }
     if (!value)
-        return error_set(err, ERR_INVALID, "invalid JSON at column %d: %.160s",
+        return error_set(err, ERR_INVALID, "invalid JSON at byte %d: %.160s",
                 why.position, why.text);
     *out = value;
     return true;

@@ -24,9 +24,10 @@ struct str json_str(const json_t *value);
 struct str json_get_str(const json_t *object, const char *key, struct str fallback);
 
 /*
- * Parse one JSON value that fills `text`.  ERR_INVALID: not JSON, not UTF-8, duplicate
- * key, a number out of range; ERR_LIMIT: nested deeper than JSON_MAX_DEPTH.
- * The caller owns `*out`.
+ * Parse one JSON value that fills `text`.  An integer beyond 64 bits becomes a real; an
+ * escaped surrogate without its partner, which some writers produce, becomes U+FFFD.
+ * ERR_INVALID: not JSON, not UTF-8, duplicate key, a real out of range; ERR_LIMIT: nested
+ * deeper than JSON_MAX_DEPTH.  The caller owns `*out`.
  */
 MUST_CHECK bool json_parse(struct str text, json_t **out, struct error *err);
 

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 /* Descriptors wait up here while 3, 4, ... are being filled in the child. */
-#define PARKED_FD 256
+#define PARKED_FD 100
 
 static bool own_folder(struct buf *out, struct error *err)
 {

@@ -105,7 +105,7 @@ static void test_ends(void **state UNUSED)
         { "kill 11", "killed by signal SEGV" },
         { "garbage", "malformed" },
         { "twice", "out of turn" },
-        { "big", "malformed" },
+        { "big", "too long" },
         { "hang", "did not end by itself" },
     };
     struct fixture f;

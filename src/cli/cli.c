@@ -1,0 +1,26 @@
+#include "cli/cli.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+void cli_print(struct str text)
+{
+    while (text.len) {
+        ssize_t n = write(STDOUT_FILENO, text.data, text.len);
+        if (n <= 0)
+            return;
+        text = str_from(text, (size_t)n);
+    }
+}
+
+int cli_fail(const char *name, int status, const struct error *err)
+{
+    auto_buf line = BUF(2048);
+    buf_addf(
+            &line, "%s: %s%s%s", name, err->message, err->hint[0] ? ". " : "", err->hint);
+    for (size_t i = 0; i < line.len; i++)
+        if ((unsigned char)line.data[i] < ' ')
+            line.data[i] = '?'; /* one line, and no control of the terminal */
+    fprintf(stderr, "%s\n", line.data);
+    return status;
+}

@@ -1,0 +1,221 @@
+#include "cli/options.h"
+
+#include "base/nearest.h"
+#include "base/utf8.h"
+#include "policy/deny.h"
+
+#define DEFAULT_MAX_OUTPUT 30000
+#define DEFAULT_TIMEOUT_MS 55000
+
+/* What is filled while the line is read. */
+struct reading {
+    struct mcpath_options *options;
+    struct arena *arena;
+    bool has_root;
+};
+
+typedef bool set_fn(struct reading *r, const char *value, struct error *err);
+
+static bool set_read_only(
+        struct reading *r, const char *unused UNUSED, struct error *err UNUSED)
+{
+    r->options->read_only = true;
+    return true;
+}
+
+static bool set_deny(struct reading *r, const char *value, struct error *err)
+{
+    const char *only[] = { value, NULL };
+    struct deny_rules unused;
+    if (!utf8_valid(str_of(value)))
+        return error_set(err, ERR_INVALID, "the pattern is not UTF-8");
+    if (!deny_rules_build(only, r->arena, &unused, err))
+        return false;
+    r->options->deny[r->options->deny_count++] = value;
+    return true;
+}
+
+static bool parse_count(
+        const char *text, int64_t least, int64_t most, unsigned *out, struct error *err)
+{
+    int64_t n;
+    if (!str_int(str_of(text), &n) || n < least || n > most)
+        return error_set(err, ERR_INVALID,
+                "'%.80s' is not a whole number from %lld to %lld", text, (long long)least,
+                (long long)most);
+    *out = (unsigned)n;
+    return true;
+}
+
+static bool set_max_output(struct reading *r, const char *value, struct error *err)
+{
+    unsigned n;
+    if (!parse_count(value, 0, OPTIONS_MAX_OUTPUT, &n, err))
+        return false;
+    r->options->max_output = n ? n : DEFAULT_MAX_OUTPUT;
+    return true;
+}
+
+static bool set_port(struct reading *r, const char *value, struct error *err)
+{
+    return parse_count(value, 1, 65535, &r->options->port, err);
+}
+
+static bool set_host(struct reading *r, const char *value, struct error *err)
+{
+    r->options->host = value;
+    return *value || error_set(err, ERR_INVALID, "the host cannot be empty");
+}
+
+/* Seconds with up to three decimals. */
+static bool set_timeout(struct reading *r, const char *value, struct error *err)
+{
+    struct str fraction = str_of(value), whole = str_cut(&fraction, '.');
+    int64_t seconds = 0, ms = 0;
+    bool fine = str_int(whole, &seconds) && whole.data[0] != '-' && fraction.len <= 3 &&
+                (!fraction.len || (str_int(fraction, &ms) && fraction.data[0] >= '0'));
+    for (size_t i = fraction.len; i < 3; i++)
+        ms *= 10;
+    if (!fine || seconds > OPTIONS_MAX_TIMEOUT || seconds * 1000 + ms < 1)
+        return error_set(err, ERR_INVALID,
+                "'%.80s' is not a number of seconds from 0.001 to %d", value,
+                OPTIONS_MAX_TIMEOUT);
+    r->options->timeout_ms = (unsigned)(seconds * 1000 + ms);
+    return true;
+}
+
+static bool set_transport(struct reading *r, const char *value, struct error *err)
+{
+    bool http = !strcmp(value, "http");
+    if (!http && strcmp(value, "stdio"))
+        return error_set(err, ERR_INVALID, "'%.80s' is neither stdio nor http", value);
+    r->options->transport = http ? TRANSPORT_HTTP : TRANSPORT_STDIO;
+    return true;
+}
+
+static bool is_mount_name(struct str name)
+{
+    static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                  "0123456789._-";
+    for (size_t i = 0; i < name.len; i++)
+        if (!memchr(allowed, name.data[i], sizeof(allowed) - 1))
+            return false;
+    return name.len && name.len <= 100 && name.data[0] != '.';
+}
+
+static bool set_mount(struct reading *r, const char *value, struct error *err)
+{
+    struct mcpath_options *o = r->options;
+    struct str url = str_of(value), name = str_cut(&url, '=');
+    struct mount *mount = &o->mounts[o->mount_count];
+    if (!memchr(value, '=', strlen(value)) || !is_mount_name(name))
+        return error_set(err, ERR_INVALID,
+                "'%.200s' is not NAME=URL, with a NAME of letters, digits, '.', '_', '-'",
+                value);
+    mount->at = str_of(arena_printf(r->arena, "/mnt/%.*s", STR_ARG(name)));
+    for (size_t i = 0; i < o->mount_count; i++)
+        if (str_eq(o->mounts[i].at, mount->at))
+            return error_set(
+                    err, ERR_INVALID, "'%.*s' is mounted already", STR_ARG(name));
+    if (o->mount_count + 1 >= SETUP_MAX_ROOTS)
+        return error_set(err, ERR_INVALID, "at most %d mounts", SETUP_MAX_ROOTS - 1);
+    o->mount_count++;
+    return location_parse(url.data, &mount->location, err);
+}
+
+static const struct {
+    const char *name;
+    bool takes_value;
+    set_fn *set; /* NULL: looked for before everything else */
+} table[] = {
+    { "--deny", true, set_deny },
+    { "--help", false, NULL },
+    { "--host", true, set_host },
+    { "--max-output", true, set_max_output },
+    { "--mount", true, set_mount },
+    { "--port", true, set_port },
+    { "--read-only", false, set_read_only },
+    { "--timeout", true, set_timeout },
+    { "--transport", true, set_transport },
+    { "--version", false, NULL },
+};
+
+static struct str name_at(const void *unused UNUSED, size_t i)
+{
+    return str_of(table[i].name);
+}
+
+static bool unknown_option(struct str name, struct error *err)
+{
+    struct str near = nearest_name(name, NULL, ARRAY_LEN(table), name_at);
+    if (near.len)
+        return error_set(err, ERR_INVALID, "unknown option '%.*s'; did you mean '%.*s'?",
+                STR_ARG(name), STR_ARG(near));
+    return error_set(
+            err, ERR_INVALID, "unknown option '%.*s'; see --help", STR_ARG(name));
+}
+
+/* The option at argv[*i]; takes the next word too if its value stands there. */
+static bool read_option(
+        struct reading *r, int argc, char **argv, int *i, struct error *err)
+{
+    struct str value = str_of(argv[*i]), name = str_cut(&value, '=');
+    bool joined = name.len < strlen(argv[*i]);
+    size_t at = 0;
+    while (at < ARRAY_LEN(table) && !str_is(name, table[at].name))
+        at++;
+    if (at == ARRAY_LEN(table))
+        return unknown_option(name, err);
+    if (joined && !table[at].takes_value)
+        return error_set(err, ERR_INVALID, "option '%s' takes no value", table[at].name);
+    if (!joined && table[at].takes_value && ++*i >= argc)
+        return error_set(err, ERR_INVALID, "option '%s' needs a value", table[at].name);
+    if (!table[at].set)
+        return true;
+    return table[at].set(r, joined ? value.data : argv[*i], err) ||
+           error_context(err, "option '%s'", table[at].name);
+}
+
+static bool read_root(struct reading *r, const char *text, struct error *err)
+{
+    if (r->has_root)
+        return error_set(err, ERR_INVALID,
+                "one folder can be served, and '%.200s' is a second one", text);
+    r->has_root = true;
+    return location_parse(text, &r->options->root, err);
+}
+
+static bool is_given(int argc, char **argv, const char *name)
+{
+    for (int i = 1; i < argc && strcmp(argv[i], "--"); i++)
+        if (!strcmp(argv[i], name))
+            return true;
+    return false;
+}
+
+bool mcpath_options_parse(int argc, char **argv, struct arena *arena,
+        struct mcpath_options *out, struct error *err)
+{
+    struct mcpath_options o = { .root = { SETUP_LOCAL, "." },
+        .help = is_given(argc, argv, "--help") || is_given(argc, argv, "-h"),
+        .version = is_given(argc, argv, "--version"),
+        .max_output = DEFAULT_MAX_OUTPUT,
+        .timeout_ms = DEFAULT_TIMEOUT_MS,
+        .host = "127.0.0.1",
+        .port = 8000 };
+    o.deny = arena_zalloc(arena, ((size_t)argc + 1) * sizeof(*o.deny));
+    o.mounts = arena_zalloc(arena, ((size_t)argc + 1) * sizeof(*o.mounts));
+    struct reading r = { &o, arena, false };
+    bool options = !o.help && !o.version, fine = true;
+    for (int i = 1; fine && i < argc && !o.help && !o.version; i++) {
+        if (options && !strcmp(argv[i], "--"))
+            options = false;
+        else if (options && argv[i][0] == '-')
+            fine = read_option(&r, argc, argv, &i, err);
+        else
+            fine = read_root(&r, argv[i], err);
+    }
+    if (fine)
+        *out = o;
+    return fine;
+}

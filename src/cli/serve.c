@@ -1,0 +1,171 @@
+#include "cli/serve.h"
+
+#include "protocol/mcp.h"
+#include "transport/stdio.h"
+
+#include <signal.h>
+#include <stdio.h>
+
+#define LAST_REPLIES_MS 500 /* for replies that the client has yet to read at the end */
+#define WORKER          "paddock-worker"
+
+static const int signals[] = { SIGHUP, SIGINT, SIGTERM };
+
+struct serve {
+    uv_loop_t loop;
+    uv_signal_t watchers[ARRAY_LEN(signals)];
+    struct mcp_server server;
+    struct session *session;
+    struct mcp *mcp; /* NULL: closed */
+    struct stdio *stdio;
+    bool finishing; /* all was read; what runs may end */
+};
+
+/* Give up everything; the loop ends when all handles have closed. */
+static void stop(struct serve *s, unsigned grace_ms)
+{
+    if (!s->mcp)
+        return;
+    mcp_close(TAKE(s->mcp));
+    session_destroy(TAKE(s->session));
+    stdio_close(s->stdio, grace_ms);
+    for (size_t i = 0; i < ARRAY_LEN(signals); i++)
+        uv_close((uv_handle_t *)&s->watchers[i], NULL);
+}
+
+static void on_signal(uv_signal_t *watcher, int number UNUSED)
+{
+    stop(watcher->data, 0);
+}
+
+static void on_line(void *user, struct str line)
+{
+    struct serve *s = user;
+    mcp_receive(s->mcp, line);
+}
+
+static void on_too_long(void *user)
+{
+    struct serve *s = user;
+    mcp_refuse_long(s->mcp, STDIO_MAX_LINE);
+}
+
+static void on_end(void *user, enum stdio_end end)
+{
+    struct serve *s = user;
+    if (end == STDIO_EOF && !mcp_is_idle(s->mcp))
+        s->finishing = true;
+    else
+        stop(s, LAST_REPLIES_MS);
+}
+
+static void on_send(void *user, struct str message)
+{
+    struct serve *s = user;
+    stdio_send(s->stdio, message);
+}
+
+static const struct stdio_events events = { on_line, on_too_long, on_end };
+
+static void watch_signals(struct serve *s)
+{
+    signal(SIGPIPE, SIG_IGN);
+    for (size_t i = 0; i < ARRAY_LEN(signals); i++) {
+        uv_signal_init(&s->loop, &s->watchers[i]);
+        s->watchers[i].data = s;
+        uv_signal_start(&s->watchers[i], on_signal, signals[i]);
+    }
+}
+
+static void run_loop(struct serve *s)
+{
+    while (uv_run(&s->loop, UV_RUN_ONCE))
+        if (s->finishing && s->mcp && mcp_is_idle(s->mcp))
+            stop(s, LAST_REPLIES_MS);
+    uv_loop_close(&s->loop);
+}
+
+/* "NAME=value" of one of our own variables for the worker, or NULL. */
+static const char *own_variable(struct arena *arena, const char *name)
+{
+    const char *value = getenv(name);
+    return value ? arena_printf(arena, "%s=%s", name, value) : NULL;
+}
+
+/* All that a worker gets to know of our environment. */
+static const char *const *worker_env(struct arena *arena)
+{
+    static const char *const passed[] = { "PADDOCK_LOG", "TZ" };
+    const char **env = arena_zalloc(arena, (ARRAY_LEN(passed) + 2) * sizeof(*env));
+    size_t count = 0;
+    env[count++] = "LC_ALL=C.UTF-8";
+    for (size_t i = 0; i < ARRAY_LEN(passed); i++) {
+        const char *variable = own_variable(arena, passed[i]);
+        if (variable)
+            env[count++] = variable;
+    }
+    return env;
+}
+
+/* The descriptors of the local roots, and their numbers in the worker. */
+static const int *root_fds(const struct setup *setup, struct arena *arena,
+        struct setup_root *numbered, size_t *count)
+{
+    int *fds = arena_alloc(arena, setup->root_count * sizeof(*fds));
+    *count = 0;
+    for (size_t i = 0; i < setup->root_count; i++) {
+        numbered[i] = setup->roots[i];
+        if (numbered[i].kind != SETUP_LOCAL)
+            continue;
+        fds[*count] = numbered[i].fd;
+        numbered[i].fd = HELPER_FIRST_FD + (int)(*count)++;
+    }
+    return fds;
+}
+
+static struct session *open_session(struct serve *s, const struct serve_config *config,
+        const char *worker, struct arena *arena)
+{
+    struct setup setup = *config->setup;
+    struct setup_root *roots = arena_alloc(arena, setup.root_count * sizeof(*roots));
+    struct session_config session = {
+        .loop = &s->loop,
+        .worker = { .path = worker, .env = worker_env(arena) },
+        .timeout_ms = setup.timeout_ms,
+        /* Four bytes a character, and what surrounds them. */
+        .max_reply = (size_t)setup.max_output * 4 + ((size_t)16 << 20),
+    };
+    session.worker.fds = root_fds(&setup, arena, roots, &session.worker.fd_count);
+    setup.roots = roots;
+    auto_buf json = BUF((size_t)1 << 20);
+    setup_write(&setup, &json);
+    session.setup = arena_str(arena, buf_str(&json));
+    return session_create(&session);
+}
+
+bool serve_stdio(const struct serve_config *config, struct error *err)
+{
+    auto_arena *arena = arena_create();
+    auto_free char *worker = NULL;
+    struct serve s = { .mcp = NULL };
+    if (!helper_find(WORKER, &worker, err))
+        return false;
+    uv_loop_init(&s.loop);
+    if (!stdio_open(&s.loop, &events, &s, &s.stdio, err))
+        return false;
+    watch_signals(&s);
+    struct toolset *tools = toolset_create(config->setup->read_only);
+    s.server = (struct mcp_server){
+        .loop = &s.loop,
+        .name = arena_cstr(arena, config->setup->name),
+        .version = PADDOCK_VERSION,
+        .instructions = config->instructions,
+        .tools = tools,
+        .progress_ms = MCP_PROGRESS_MS,
+    };
+    s.session = open_session(&s, config, worker, arena);
+    s.mcp = mcp_open(&s.server, s.session, on_send, &s);
+    run_loop(&s);
+    toolset_destroy(tools);
+    return true;
+}

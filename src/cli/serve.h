@@ -1,0 +1,18 @@
+/*
+ * serve.h - one server for one client on stdin and stdout, from start to end.
+ */
+#ifndef CLI_SERVE_H
+#define CLI_SERVE_H
+
+#include "policy/setup.h"
+
+struct serve_config {
+    const char *instructions;  /* for the model */
+    const struct setup *setup; /* its local roots have descriptors of this process */
+};
+
+/* Serve until the client goes or a signal says so; every child is gone by then.  False:
+ * it could not start. */
+MUST_CHECK bool serve_stdio(const struct serve_config *config, struct error *err);
+
+#endif

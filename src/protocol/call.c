@@ -1,0 +1,193 @@
+#include "protocol/connection.h"
+#include "protocol/raw.h"
+#include "protocol/schema.h"
+
+/* A tools/call that has not been answered. */
+struct call {
+    struct call *next;
+    struct mcp *mcp;
+    struct batch *batch;
+    struct session_call *work;
+    char *id;    /* raw JSON */
+    char *token; /* of its progress, raw JSON; NULL: not wanted */
+    bool modern;
+    uv_timer_t timer; /* used only with a token */
+    uint64_t started; /* ms of the loop's clock */
+};
+
+static char *copy_text(struct str s)
+{
+    char *copy = xmalloc(s.len + 1);
+    memcpy(copy, s.data, s.len);
+    copy[s.len] = '\0';
+    return copy;
+}
+
+static void free_call(struct call *c)
+{
+    free(c->id);
+    free(c->token);
+    free(c);
+}
+
+static void on_timer_closed(uv_handle_t *handle)
+{
+    free_call(handle->data);
+}
+
+/* Take it off the list; nothing is sent for it from now on. */
+static void forget(struct call *c)
+{
+    struct call **at = &c->mcp->calls;
+    while (*at != c)
+        at = &(*at)->next;
+    *at = c->next;
+    if (c->token)
+        uv_close((uv_handle_t *)&c->timer, on_timer_closed);
+    else
+        free_call(c);
+}
+
+static void add_server_info(const struct mcp_server *server, struct buf *out)
+{
+    buf_add(out, STR(",\"_meta\":{\"io.modelcontextprotocol/serverInfo\":{\"name\":"));
+    json_write_text(str_of(server->name), out);
+    buf_add(out, STR(",\"version\":"));
+    json_write_text(str_of(server->version), out);
+    buf_add(out, STR("}}"));
+}
+
+/* Written as text, since the text of a result may be long. */
+static void write_result(
+        struct mcp *m, struct str id, bool modern, bool is_error, struct str text)
+{
+    struct buf *out = connection_buf(m);
+    rpc_open_result(id, out);
+    buf_add(out, modern ? STR("{\"resultType\":\"complete\",") : STR("{"));
+    buf_add(out, STR("\"content\":[{\"type\":\"text\",\"text\":"));
+    json_write_text(text, out);
+    buf_addf(out, "}],\"isError\":%s", is_error ? "true" : "false");
+    if (modern)
+        add_server_info(m->server, out);
+    buf_add(out, STR("}}"));
+}
+
+static void on_done(void *user, bool is_error, struct str text)
+{
+    struct call *c = user;
+    struct mcp *m = c->mcp;
+    struct batch *batch = c->batch;
+    write_result(m, str_of(c->id), c->modern, is_error, text);
+    forget(c);
+    connection_reply(m, batch);
+    connection_leave_batch(m, batch);
+}
+
+static void on_timer(uv_timer_t *timer)
+{
+    struct call *c = timer->data;
+    struct mcp *m = c->mcp;
+    uint64_t ms = uv_now(timer->loop) - c->started;
+    struct buf *out = connection_buf(m);
+    buf_addf(out,
+            "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\",\"params\":{"
+            "\"progressToken\":%s,\"progress\":%llu.%03u",
+            c->token, (unsigned long long)ms / 1000, (unsigned)(ms % 1000));
+    /* The first revision knows no message here. */
+    if (c->modern || !m->revision || strcmp(m->revision, "2024-11-05"))
+        buf_addf(out, ",\"message\":\"running for %llu s\"",
+                (unsigned long long)ms / 1000);
+    buf_add(out, STR("}}"));
+    connection_reply(m, NULL);
+}
+
+static void start_progress(struct call *c)
+{
+    const struct mcp_server *server = c->mcp->server;
+    uv_timer_init(server->loop, &c->timer);
+    c->timer.data = c;
+    uv_update_time(server->loop);
+    c->started = uv_now(server->loop);
+    uv_timer_start(&c->timer, on_timer, server->progress_ms, server->progress_ms);
+}
+
+static struct str progress_token(const struct rpc_message *m)
+{
+    struct str token = raw_member(raw_member(m->raw_params, "_meta"), "progressToken");
+    return rpc_is_id(token) ? token : STR("");
+}
+
+/* Hand the checked call to the session. */
+static bool submit(
+        const struct request *r, struct str tool, const json_t *args, struct error *err)
+{
+    struct mcp *m = r->mcp;
+    auto_buf text = BUF(SESSION_MAX_CALL_BYTES + 1);
+    json_write(args, &text);
+    struct call *c = xcalloc(1, sizeof(*c));
+    if (!session_call(m->session, tool, buf_str(&text), on_done, c, &c->work, err)) {
+        free(c);
+        return false;
+    }
+    struct str token = progress_token(r->message);
+    c->mcp = m;
+    c->batch = r->batch;
+    c->modern = r->modern;
+    c->id = copy_text(r->message->id);
+    c->token = token.len ? copy_text(token) : NULL;
+    c->next = m->calls;
+    m->calls = c;
+    if (c->batch)
+        c->batch->open++;
+    if (c->token)
+        start_progress(c);
+    return true;
+}
+
+static void reply_error(const struct request *r, const struct error *err)
+{
+    auto_buf text = BUF(sizeof(*err));
+    buf_add(&text, str_of(err->message));
+    write_result(r->mcp, r->message->id, r->modern, true, buf_str(&text));
+    connection_reply(r->mcp, r->batch);
+}
+
+bool call_start(const struct request *r, struct rpc_fault *fault)
+{
+    const json_t *params = r->message->params;
+    const json_t *name = json_object_get(params, "name");
+    json_t *args = json_object_get(params, "arguments");
+    if (!json_is_string(name))
+        return rpc_fault(fault, RPC_INVALID_PARAMS, "'params.name' must be a string");
+    const json_t *schema = toolset_find_schema(r->mcp->server->tools, json_str(name));
+    if (!schema)
+        return rpc_fault(fault, RPC_INVALID_PARAMS, "Unknown tool: '%.100s'",
+                json_string_value(name));
+    if (args && !json_is_object(args))
+        return rpc_fault(
+                fault, RPC_INVALID_PARAMS, "'params.arguments' must be an object");
+    args = args ? json_incref(args) : json_object();
+    struct error err;
+    if (!schema_check(schema, args, json_string_value(name), &err) ||
+            !submit(r, json_str(name), args, &err))
+        reply_error(r, &err);
+    json_decref(args);
+    return true;
+}
+
+struct call *call_find(const struct mcp *m, struct str id)
+{
+    for (struct call *c = m->calls; c; c = c->next)
+        if (rpc_same_id(str_of(c->id), id))
+            return c;
+    return NULL;
+}
+
+void call_cancel(struct call *c)
+{
+    struct mcp *m = c->mcp;
+    struct batch *batch = c->batch;
+    session_cancel(m->session, c->work);
+    forget(c);
+    connection_leave_batch(m, batch);
+}

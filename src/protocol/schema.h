@@ -1,0 +1,22 @@
+/*
+ * schema.h - are these arguments what the tool's inputSchema asks for?
+ *
+ * The subset of JSON Schema that our tools are written in: type, properties, required,
+ * additionalProperties false, enum, minimum, maximum, minLength, maxLength, items.  Any
+ * other keyword is only a description here.
+ */
+#ifndef PROTOCOL_SCHEMA_H
+#define PROTOCOL_SCHEMA_H
+
+#include "base/json.h"
+
+/*
+ * Check `args` (an object) against `schema`.  One leniency: the strings "true" and
+ * "false" count as booleans, and are changed into them.  ERR_INVALID names the first
+ * argument that is wrong and what was expected: "run: argument 'command' must be a
+ * string, not a number".
+ */
+MUST_CHECK bool schema_check(
+        const json_t *schema, json_t *args, const char *tool, struct error *err);
+
+#endif
