@@ -1,0 +1,69 @@
+#include "tool/tool.h"
+
+#include "unit.h"
+
+static void test_table(void **state UNUSED)
+{
+    for (size_t i = 0; i < tool_source_count; i++) {
+        json_t *definition;
+        struct error err;
+        assert_true(json_parse(str_of(tool_sources[i].json), &definition, &err));
+        assert_string_equal(tool_sources[i].name,
+                json_string_value(json_object_get(definition, "name")));
+        if (i)
+            assert_true(strcmp(tool_sources[i - 1].name, tool_sources[i].name) < 0);
+        json_decref(definition);
+    }
+}
+
+/* What clients and registries ask of a definition. */
+static void test_definitions(void **state UNUSED)
+{
+    for (int read_only = 0; read_only < 2; read_only++) {
+        struct toolset *tools = toolset_create(read_only);
+        json_t *list = toolset_list(tools);
+        assert_int_equal(json_array_size(list), read_only ? 1 : 2);
+        for (size_t i = 0; i < json_array_size(list); i++) {
+            const json_t *tool = json_array_get(list, i);
+            struct str text = json_get_str(tool, "description", STR(""));
+            const json_t *hints = json_object_get(tool, "annotations");
+            const json_t *schema = json_object_get(tool, "inputSchema");
+            assert_in_range(text.len, 1, 2048);
+            assert_null(memmem(text.data, text.len, "{commands}", 10));
+            assert_null(json_object_get(tool, "read_only"));
+            assert_string_equal(
+                    json_string_value(json_object_get(schema, "type")), "object");
+            assert_true(json_is_false(json_object_get(schema, "additionalProperties")));
+            assert_true(json_equal(
+                    json_object_get(tool, "title"), json_object_get(hints, "title")));
+            assert_int_equal(
+                    json_is_true(json_object_get(hints, "readOnlyHint")), read_only);
+        }
+        assert_non_null(toolset_find_schema(tools, STR("run")));
+        assert_int_equal(!toolset_find_schema(tools, STR("edit")), read_only);
+        assert_null(toolset_find_schema(tools, STR("ru")));
+        assert_null(toolset_find_schema(tools, STR("")));
+        toolset_destroy(tools);
+    }
+}
+
+static void test_read_only_says_so(void **state UNUSED)
+{
+    struct toolset *tools = toolset_create(true);
+    const json_t *run = json_array_get(toolset_list(tools), 0);
+    assert_non_null(
+            strstr(json_string_value(json_object_get(run, "description")), "READ-ONLY"));
+    assert_true(json_is_false(
+            json_object_get(json_object_get(run, "annotations"), "destructiveHint")));
+    toolset_destroy(tools);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_table),
+        cmocka_unit_test(test_definitions),
+        cmocka_unit_test(test_read_only_says_so),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
