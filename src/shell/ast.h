@@ -165,6 +165,7 @@ struct word {
     bool is_literal; /* one unquoted-or-quoted text without glob, tilde, brace: `literal`
                       */
     bool has_braces; /* a PART_BRACES or PART_RANGE is somewhere in it */
+    unsigned height; /* levels of tree below it, for the parser's limit */
     struct str literal; /* NUL-terminated; valid when is_literal */
 };
 
@@ -178,7 +179,7 @@ enum redirect_type {
     REDIR_APPEND,      /* >> */
     REDIR_READ_WRITE,  /* <> */
     REDIR_DUP_READ,    /* <& */
-    REDIR_DUP_WRITE,   /* >& */
+    REDIR_DUP_WRITE,   /* >&; a word with expansions may turn out to be a file */
     REDIR_BOTH,        /* &> and the >&word form */
     REDIR_BOTH_APPEND, /* &>> */
     REDIR_HEREDOC,     /* <<, <<-: `target` is the body, expanded unless it was quoted */
@@ -190,6 +191,9 @@ struct redirect {
     int fd;             /* -1: the default of the operator */
     struct str fd_name; /* {name}>...: the variable, or "" */
     struct word *target;
+    struct str delimiter; /* REDIR_HEREDOC: the word that ends the body, unquoted */
+    bool is_quoted;       /* REDIR_HEREDOC: the delimiter was quoted */
+    bool strip_tabs;      /* <<-; the body is stripped already */
     struct pos pos;
 };
 
@@ -238,8 +242,12 @@ enum node_type {
     NODE_COPROC,
 };
 
-/* A word of a simple command that looks like an assignment keeps both readings: which one
- * counts depends on the command before it (`export x=(1 2)`, `declare -A m[k]=v`). */
+/*
+ * A word of a simple command that looks like an assignment keeps both readings: which one
+ * counts depends on the command before it (`export x=(1 2)`, `declare -A m[k]=v`).  Both
+ * share their parts.  Braces expand in the word only, and bash lets them decide even
+ * before `export`: with `word->has_braces` the word counts.
+ */
 struct arg {
     struct word *word;
     struct assign *assign; /* NULL: no assignment */
@@ -353,9 +361,10 @@ struct node {
 /* A parsed script.  Reference counted: functions keep the script they were defined in. */
 struct script {
     struct arena *arena;
-    struct node *root; /* NULL: nothing in it but blanks and comments */
-    struct str text;   /* a copy, which the tree looks into */
-    struct str name;   /* for messages: "paddock", a file, "eval" */
+    struct node *root;  /* NULL: nothing in it but blanks and comments */
+    struct str text;    /* a copy, which the tree looks into */
+    struct str name;    /* for messages: "paddock", a file, "eval" */
+    struct str warning; /* a here-document that the end of the text ended, or "" */
     int refs;
 };
 
