@@ -322,12 +322,21 @@ static int local_symlink(void *self, struct str target, const char *path)
 #define SYS_fchmodat2 452
 #endif
 
-/* Kernels before 6.6 change a mode only through a descriptor that can be opened. */
-static int chmod_opened(struct local *l, const char *path, uint32_t mode)
+/*
+ * A confined process changes metadata through a descriptor only (confine/confine.h), and
+ * kernels before 6.6 have no other way to a mode without following links.
+ */
+static int open_to_change(struct local *l, const char *path)
 {
     int fd = local_open_beneath(l, path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
     if (fd == -EACCES)
         fd = local_open_beneath(l, path, O_WRONLY | O_NONBLOCK | O_NOCTTY, 0);
+    return fd;
+}
+
+static int chmod_opened(struct local *l, const char *path, uint32_t mode)
+{
+    int fd = open_to_change(l, path);
     if (fd < 0)
         return -fd;
     int error = result_of(fchmod(fd, mode));
@@ -359,14 +368,22 @@ static struct timespec timespec_of(int64_t ns)
         rest + (rest < 0 ? 1000000000 : 0) };
 }
 
+static int set_times_opened(
+        struct local *l, const char *path, const struct timespec times[2])
+{
+    auto_fd int fd = open_to_change(l, path);
+    return fd < 0 ? EPERM : result_of(futimens(fd, times));
+}
+
 static int local_set_times(
         void *self, const char *path, int64_t atime_ns, int64_t mtime_ns)
 {
     auto_place at = { .owned = -1 };
     struct timespec times[2] = { timespec_of(atime_ns), timespec_of(mtime_ns) };
     int error = local_place_open(self, path, &at);
-    return error ? error
-                 : result_of(utimensat(at.dir, at.name, times, AT_SYMLINK_NOFOLLOW));
+    if (!error)
+        error = result_of(utimensat(at.dir, at.name, times, AT_SYMLINK_NOFOLLOW));
+    return error == EPERM ? set_times_opened(self, path, times) : error;
 }
 
 static int local_map_absolute(void *self, struct str target, struct str *out)
