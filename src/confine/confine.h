@@ -81,8 +81,12 @@ bool confine_holds(const struct confine_status *status, enum confine_property pr
 bool confine_holds_all(const struct confine_status *status);
 
 /*
- * {"landlock_abi": 7, "properties": {"writes": {"held": true, "by": "..."}, ...},
- *  "problems": ["..."]}: the problems are lines for the person who runs the server.
+ * {"landlock_abi": 7,
+ *  "properties": {"writes": {"held": true, "by": "landlock+seccomp",
+ *                            "trial": "refused"}, ...},
+ *  "problems": ["..."]}
+ * The trial is a canary: "refused", "got through", or "none".  The problems are lines for
+ * the person who runs the server.
  */
 json_t *confine_status_json(const struct confine_status *status);
 

@@ -143,6 +143,13 @@ static json_t *problem(
     return json_text(buf_str(&line));
 }
 
+static const char *trial(const struct confine_status *status, enum confine_property p)
+{
+    if (!(status->canary_tried >> p & 1))
+        return "none";
+    return status->canary_escaped >> p & 1 ? "got through" : "refused";
+}
+
 json_t *confine_status_json(const struct confine_status *status)
 {
     json_t *properties = json_object(), *problems = json_array();
@@ -150,8 +157,8 @@ json_t *confine_status_json(const struct confine_status *status)
         auto_buf by = BUF(256);
         bool holds = confine_holds(status, p, &by);
         json_object_set_new(properties, property_names[p],
-                json_pack("{s:b, s:o, s:b}", "held", holds, "by", json_text(buf_str(&by)),
-                        "tried", (int)(status->canary_tried >> p & 1)));
+                json_pack("{s:b, s:o, s:s}", "held", holds, "by", json_text(buf_str(&by)),
+                        "trial", trial(status, p)));
         if (!holds && (p != CONFINE_MEMORY || memory_limit_possible()))
             json_array_append_new(problems, problem(status, p, buf_str(&by)));
     }

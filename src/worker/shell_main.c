@@ -112,6 +112,12 @@ static bool is_folder(const char *path)
     return is_memory(path) || (!stat(path, &st) && S_ISDIR(st.st_mode));
 }
 
+/* `next` is the word after it: -c leaves no doubt what the one before it is. */
+static bool is_meant_as_root(const char *path, const char *next)
+{
+    return is_folder(path) || (next && !strcmp(next, "-c"));
+}
+
 /* Options and the root first; the rest belongs to the script. */
 static bool parse_options(int argc, char **argv, struct options *o, struct error *err)
 {
@@ -124,7 +130,7 @@ static bool parse_options(int argc, char **argv, struct options *o, struct error
         if (argv[i][0] == '-' && argv[i][1]) {
             if (!parse_option(o, argc, argv, &i, err))
                 return false;
-        } else if (!o->root && !o->script && is_folder(argv[i])) {
+        } else if (!o->root && !o->script && is_meant_as_root(argv[i], argv[i + 1])) {
             o->root = argv[i];
         } else {
             break;

@@ -1,0 +1,211 @@
+/*
+ * paddock doctor: what this machine can enforce, tried, and what holds in a real worker.
+ */
+#include "cli/cli.h"
+
+#include "base/arena.h"
+#include "base/json.h"
+#include "base/wire.h"
+#include "broker/spawn.h"
+#include "confine/probe.h"
+#include "policy/setup.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#define NAME         "paddock doctor"
+#define WAIT_SECONDS 20
+
+static const char usage[] =
+        "usage: paddock doctor [--json]\n"
+        "Show what the kernel of this machine lets paddock enforce, and what holds in a\n"
+        "worker that is started for it and tries to get out. The status is 0 if every\n"
+        "property holds, and 1 if one does not or the worker does not start.\n";
+
+static const char *probe_result(int error)
+{
+    return error == EPROTO ? "agreed to, but not done"
+                           : (error ? strerrorname_np(error) : "ok");
+}
+
+static json_t *run_probes(void)
+{
+    json_t *probes = json_object();
+    const struct probe *probe;
+    for (size_t i = 0; (probe = probe_at(i)); i++)
+        json_object_set_new(
+                probes, probe->name, json_string(probe_result(probe_run(probe))));
+    return probes;
+}
+
+/* The worker's first message, as JSON. */
+static bool receive_status(int socket, json_t **out, struct error *err)
+{
+    struct wire_reader reader;
+    struct wire_message m;
+    wire_reader_init(&reader, socket);
+    bool got = wire_receive(&reader, &m, err);
+    if (got && (m.kind != WIRE_READY || m.count != 1))
+        got = error_set(err, ERR_BUG, "its first message is no status");
+    got = got && json_parse(m.fields[0], out, err);
+    wire_reader_finish(&reader);
+    return got;
+}
+
+/* A socket that blocks, but not for ever. */
+static void make_blocking(int socket)
+{
+    const struct timeval limit = { .tv_sec = WAIT_SECONDS };
+    fcntl(socket, F_SETFL, 0);
+    setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
+}
+
+static bool ask_worker(
+        const char *path, const char *folder, json_t **out, struct error *err)
+{
+    auto_fd int fd = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    const char *const env[] = { "LC_ALL=C.UTF-8", NULL };
+    const struct helper_spec spec = { path, env, &fd, 1 };
+    const struct setup_root root = { STR("/"), SETUP_LOCAL, SETUP_FIRST_ROOT_FD,
+        str_of(folder) };
+    const struct setup setup = { .name = STR("doctor"),
+        .max_output = 1,
+        .timeout_ms = 1000,
+        .roots = &root,
+        .root_count = 1 };
+    struct helper helper = HELPER_NONE;
+    auto_buf json = BUF((size_t)1 << 16);
+    setup_write(&setup, &json);
+    if (!helper_spawn(&spec, &helper, err))
+        return false;
+    make_blocking(helper.socket);
+    const struct wire_message m = { WIRE_SETUP, 1, { buf_str(&json) } };
+    bool good =
+            wire_send(helper.socket, &m, err) && receive_status(helper.socket, out, err);
+    helper_finish(&helper);
+    return good;
+}
+
+/* {"path": ..., and what it says} or {"path": ..., "error": ...}. */
+static json_t *examine_worker(void)
+{
+    struct error err = { 0 };
+    char folder[] = "/tmp/paddock-doctor-XXXXXX";
+    auto_free char *path = NULL;
+    json_t *worker = NULL;
+    if (!helper_find("paddock-worker", &path, &err))
+        return json_pack("{s:n, s:s}", "path", "error", err.message);
+    if (!mkdtemp(folder))
+        error_errno(&err, errno, "cannot make a folder in /tmp");
+    else if (!ask_worker(path, folder, &worker, &err))
+        error_context(&err, "the worker did not start");
+    rmdir(folder);
+    if (!worker)
+        worker = json_pack("{s:s}", "error", err.message);
+    json_object_set_new(worker, "path", json_text(str_of(path)));
+    return worker;
+}
+
+static bool all_hold(const json_t *worker)
+{
+    json_t *properties = json_object_get(worker, "properties"), *property;
+    const char *name;
+    bool hold = json_object_size(properties) > 0;
+    json_object_foreach (properties, name, property)
+        hold = hold && json_is_true(json_object_get(property, "held"));
+    return hold;
+}
+
+static json_t *examine(void)
+{
+    struct utsname system;
+    uname(&system);
+    json_t *worker = examine_worker();
+    return json_pack("{s:s, s:s, s:s, s:i, s:o, s:b, s:o}", "version", PADDOCK_VERSION,
+            "kernel", system.release, "machine", system.machine, "uid", (int)geteuid(),
+            "probes", run_probes(), "holds", all_hold(worker), "worker", worker);
+}
+
+static const char *text_at(const json_t *object, const char *key)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+    return text ? text : "-";
+}
+
+static void print_probes(const json_t *report, struct buf *out)
+{
+    const json_t *probes = json_object_get(report, "probes");
+    const struct probe *probe;
+    buf_addf(out, "\nthe kernel, tried:\n");
+    for (size_t i = 0; (probe = probe_at(i)); i++)
+        buf_addf(out, "  %-11s %-38s %s\n", probe->name, probe->what,
+                text_at(probes, probe->name));
+}
+
+static void print_properties(const json_t *worker, struct buf *out)
+{
+    json_t *properties = json_object_get(worker, "properties"), *property;
+    const char *name;
+    buf_addf(out, "  landlock ABI in use: %lld\n",
+            (long long)json_integer_value(json_object_get(worker, "landlock_abi")));
+    json_object_foreach (properties, name, property) {
+        bool held = json_is_true(json_object_get(property, "held"));
+        buf_addf(out, "  %-9s %-8s %s (trial: %s)\n", name, held ? "held by" : "NOT HELD",
+                text_at(property, "by"), text_at(property, "trial"));
+    }
+}
+
+static void print_problems(const json_t *worker, struct buf *out)
+{
+    const json_t *problems = json_object_get(worker, "problems");
+    for (size_t i = 0; i < json_array_size(problems); i++)
+        buf_addf(out, "  problem: %s\n", json_string_value(json_array_get(problems, i)));
+}
+
+static void print_text(const json_t *report, struct buf *out)
+{
+    const json_t *worker = json_object_get(report, "worker");
+    buf_addf(out, "paddock %s, Linux %s on %s\n", text_at(report, "version"),
+            text_at(report, "kernel"), text_at(report, "machine"));
+    print_probes(report, out);
+    buf_addf(out, "\na worker, started for this (%s):\n", text_at(worker, "path"));
+    if (json_object_get(worker, "error"))
+        buf_addf(out, "  %s\n", text_at(worker, "error"));
+    else
+        print_properties(worker, out);
+    print_problems(worker, out);
+    buf_addf(out, "\n%s\n",
+            json_is_true(json_object_get(report, "holds"))
+                    ? "Every property is held by the kernel."
+                    : "NOT every property is held by the kernel, see above.");
+}
+
+int cli_doctor(int argc, char **argv)
+{
+    bool as_json = false;
+    for (int i = 1; i < argc; i++) {
+        if (!strcmp(argv[i], "--json")) {
+            as_json = true;
+        } else if (!strcmp(argv[i], "--help")) {
+            cli_print(str_of(usage));
+            return 0;
+        } else {
+            struct error err = { 0 };
+            error_set(&err, ERR_INVALID, "unknown argument '%.100s'", argv[i]);
+            return cli_fail(NAME, 2, &err);
+        }
+    }
+    json_auto_t *report = examine();
+    auto_buf text = BUF((size_t)1 << 20);
+    if (as_json) {
+        json_write(report, &text);
+        buf_addc(&text, '\n');
+    } else {
+        print_text(report, &text);
+    }
+    cli_print(buf_str(&text));
+    return json_is_true(json_object_get(report, "holds")) ? 0 : 1;
+}
