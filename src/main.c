@@ -16,6 +16,10 @@ static const struct {
     const char *summary;
 } commands[] = {
     { "mcpath", cli_mcpath, "serve a folder over MCP: a virtual shell and exact edits" },
+    { "shell", cli_shell,
+            "run the virtual shell on a folder, from a terminal or a pipe" },
+    { "call", cli_call, "call one tool over the protocol" },
+    { "doctor", cli_doctor, "show what this machine lets us enforce" },
 };
 
 static int usage(int status)

@@ -121,7 +121,8 @@ static void make_file(int dir, const char *name, mode_t mode)
 
 static void make_folder(const char *path)
 {
-    if ((mkdir(path, 0777) && errno != EEXIST) || chmod(path, 0777))
+    if ((mkdir(path, 0777) && errno != EEXIST) || chmod(path, 0777) ||
+            (!geteuid() && chown(path, NOBODY, NOBODY)))
         perror(path);
 }
 
