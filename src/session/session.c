@@ -1,5 +1,6 @@
 #include "session/session.h"
 
+#include "base/json.h"
 #include "base/log.h"
 #include "session/worker.h"
 
@@ -23,6 +24,7 @@ struct session {
     struct worker *worker;
     bool ready;                 /* the worker takes calls */
     bool used;                  /* it has run a call: there is state to lose */
+    bool problems_told;         /* what the kernel does not hold */
     bool lost;                  /* state was lost, and nobody was told yet */
     struct session_call *first; /* waiting */
     struct session_call **last; /* where the next one is linked in */
@@ -109,9 +111,23 @@ static void wait_ms(struct session *s, uint64_t ms)
     uv_timer_start(&s->timer, on_timer, ms, 0);
 }
 
-static void on_ready(void *user)
+/* Once for each property that this machine cannot hold; for all workers alike. */
+static void tell_problems(struct session *s, struct str status)
+{
+    struct error err;
+    json_auto_t *json = NULL;
+    if (s->problems_told || !json_parse(status, &json, &err))
+        return;
+    s->problems_told = true;
+    const json_t *problems = json_object_get(json, "problems");
+    for (size_t i = 0; i < json_array_size(problems); i++)
+        log_line(LOG_WARN, "%.*s", STR_ARG(json_str(json_array_get(problems, i))));
+}
+
+static void on_ready(void *user, struct str status)
 {
     struct session *s = user;
+    tell_problems(s, status);
     uv_timer_stop(&s->timer);
     s->ready = true;
     pump(s);

@@ -96,9 +96,7 @@ static void on_message(struct worker *w, const struct wire_message *m)
 {
     if (w->state == STARTING && m->kind == WIRE_READY) {
         w->state = IDLE;
-        if (m->count)
-            log_line(LOG_DEBUG, "worker is ready: %.*s", STR_ARG(m->fields[0]));
-        w->events->ready(w->user);
+        w->events->ready(w->user, m->count ? m->fields[0] : STR("{}"));
     } else if (w->state == BUSY && is_reply(m)) {
         w->state = IDLE;
         w->events->reply(w->user, str_is(m->fields[0], "1"), m->fields[1]);
