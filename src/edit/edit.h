@@ -3,9 +3,10 @@
  *
  * Bytes are exact, with one kindness: `old_text` written with LF also matches a file
  * whose lines end in CRLF or CR (and the other way round), and the inserted text takes
- * the file's style.  BOM, encoding and the missing last newline stay.  The file is
- * replaced in one step or not at all, and a change made by somebody else between our
- * reading and our writing is detected, never overwritten.
+ * the file's style.  BOM, encoding and the missing last newline stay; text that is not
+ * UTF-8 is just bytes, only UTF-16 is refused by name.  The file is replaced in one step
+ * or not at all, and a change made by somebody else between our reading and our writing
+ * is detected, never overwritten (vfs_replace() says how narrow the gap is).
  *
  * When the text is not found the error says what the file has instead: how often and
  * where it nearly matches, and why it does not (indentation, line endings, invisible
@@ -27,6 +28,7 @@ struct edit_request {
 struct edit_result {
     bool created;
     size_t count;       /* replacements made */
+    struct vpath path;  /* where it is, links followed */
     struct str snippet; /* the changed lines with numbers, in the arena */
 };
 
@@ -34,10 +36,12 @@ struct edit_result {
  * ERR_NOT_FOUND: no such file, or the text does not occur; ERR_INVALID: occurs more than
  * once, or old and new are the same; ERR_EXISTS: creating what is there; ERR_DENIED;
  * ERR_LIMIT: the file is larger than EDIT_MAX_FILE; ERR_IO: changed meanwhile, or failed.
- * The message begins after "edit: PATH: ".
+ * The message begins after "edit: PATH: ".  On failure `*detail` is what else the caller
+ * should read, several lines without a newline at the end (in the arena), or empty.
  */
 #define EDIT_MAX_FILE ((size_t)256 << 20)
 MUST_CHECK bool edit_apply(struct vfs *vfs, const struct edit_request *request,
-        struct arena *arena, struct edit_result *out, struct error *err);
+        struct arena *arena, struct edit_result *out, struct str *detail,
+        struct error *err);
 
 #endif

@@ -323,10 +323,10 @@ static int local_symlink(void *self, struct str target, const char *path)
 #endif
 
 /*
- * A confined process changes metadata through a descriptor only (confine/confine.h), and
- * kernels before 6.6 have no other way to a mode without following links.
+ * A confined process may change metadata only through a descriptor (confine.h), so that
+ * comes first; the call by name is for what cannot be opened.
  */
-static int open_to_change(struct local *l, const char *path)
+static int open_for_metadata(struct local *l, const char *path)
 {
     int fd = local_open_beneath(l, path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
     if (fd == -EACCES)
@@ -334,27 +334,23 @@ static int open_to_change(struct local *l, const char *path)
     return fd;
 }
 
-static int chmod_opened(struct local *l, const char *path, uint32_t mode)
-{
-    int fd = open_to_change(l, path);
-    if (fd < 0)
-        return -fd;
-    int error = result_of(fchmod(fd, mode));
-    close(fd);
-    return error;
-}
-
-static int local_chmod(void *self, const char *path, uint32_t mode)
+static int chmod_by_name(struct local *l, const char *path, uint32_t mode)
 {
     auto_place at = { .owned = -1 };
-    int error = local_place_open(self, path, &at);
+    int error = local_place_open(l, path, &at);
     if (error)
         return error;
     if (!syscall(SYS_fchmodat2, at.dir, at.name, mode, AT_SYMLINK_NOFOLLOW))
         return 0;
-    if (errno == ENOSYS)
-        return chmod_opened(self, path, mode);
-    return errno == EOPNOTSUPP ? ELOOP : errno;
+    return errno == EOPNOTSUPP ? ELOOP : errno == ENOSYS ? EACCES : errno;
+}
+
+static int local_chmod(void *self, const char *path, uint32_t mode)
+{
+    auto_fd int fd = open_for_metadata(self, path);
+    if (fd == -EACCES || fd == -ENXIO)
+        return chmod_by_name(self, path, mode);
+    return fd < 0 ? -fd : result_of(fchmod(fd, mode));
 }
 
 static struct timespec timespec_of(int64_t ns)
@@ -368,22 +364,23 @@ static struct timespec timespec_of(int64_t ns)
         rest + (rest < 0 ? 1000000000 : 0) };
 }
 
-static int set_times_opened(
+static int set_times_by_name(
         struct local *l, const char *path, const struct timespec times[2])
 {
-    auto_fd int fd = open_to_change(l, path);
-    return fd < 0 ? EPERM : result_of(futimens(fd, times));
+    auto_place at = { .owned = -1 };
+    int error = local_place_open(l, path, &at);
+    return error ? error
+                 : result_of(utimensat(at.dir, at.name, times, AT_SYMLINK_NOFOLLOW));
 }
 
 static int local_set_times(
         void *self, const char *path, int64_t atime_ns, int64_t mtime_ns)
 {
-    auto_place at = { .owned = -1 };
     struct timespec times[2] = { timespec_of(atime_ns), timespec_of(mtime_ns) };
-    int error = local_place_open(self, path, &at);
-    if (!error)
-        error = result_of(utimensat(at.dir, at.name, times, AT_SYMLINK_NOFOLLOW));
-    return error == EPERM ? set_times_opened(self, path, times) : error;
+    auto_fd int fd = open_for_metadata(self, path);
+    if (fd == -EACCES || fd == -ENXIO || fd == -ELOOP)
+        return set_times_by_name(self, path, times);
+    return fd < 0 ? -fd : result_of(futimens(fd, times));
 }
 
 static int local_map_absolute(void *self, struct str target, struct str *out)

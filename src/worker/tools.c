@@ -52,27 +52,19 @@ bool worker_run(struct worker *w, const json_t *args, struct arena *arena UNUSED
     return false; /* a command that fails is an answer, not an error of the tool */
 }
 
-/* Where it really is: the path without ".." as the shell would print it. */
-static struct str canonical(struct worker *w, struct vpath path, struct arena *arena)
-{
-    struct vpath found;
-    return vfs_resolve(w->vfs, path, VFS_NOFOLLOW, arena, &found) ? path.text
-                                                                  : found.text;
-}
-
 static bool edit(struct worker *w, struct edit_request *request, struct arena *arena,
-        struct edit_result *out, struct error *err)
+        struct edit_result *out, struct str *detail, struct error *err)
 {
     int error =
             vpath_parse(request->shown_path, shell_cwd(w->shell), arena, &request->path);
     if (error)
         return error_set(err, ERR_INVALID, "%s", strerror(error));
-    return edit_apply(w->vfs, request, arena, out, err);
+    return edit_apply(w->vfs, request, arena, out, detail, err);
 }
 
-static void describe_edit(
-        const struct edit_result *result, struct str path, struct buf *text)
+static void describe_edit(const struct edit_result *result, struct buf *text)
 {
+    struct str path = result->path.text;
     if (result->created) {
         buf_addf(text, "Created %.*s.", STR_ARG(path));
         return;
@@ -92,13 +84,17 @@ bool worker_edit(
         .replace_all = json_is_true(json_object_get(args, "replace_all")),
     };
     struct edit_result result;
+    struct str detail = STR("");
     struct error err = { 0 };
-    if (edit(w, &request, arena, &result, &err)) {
-        describe_edit(&result, canonical(w, request.path, arena), text);
+    if (edit(w, &request, arena, &result, &detail, &err)) {
+        describe_edit(&result, text);
         return false;
     }
     buf_addf(text, "edit: %.*s: %s", STR_ARG(request.shown_path), err.message);
     if (err.hint[0])
         buf_addf(text, "\n%s", err.hint);
+    if (detail.len)
+        buf_addc(text, '\n');
+    buf_add(text, detail);
     return true;
 }
