@@ -25,7 +25,6 @@ struct rm {
     struct cmd *c;
     bool recursive, dirs, force, verbose;
     enum asking asking;
-    bool kept; /* something in the tree was kept on request */
 };
 
 static bool failed(struct rm *r, const char *name, int errnum)
@@ -57,14 +56,11 @@ static const char *type_name(const struct vfs_stat *st)
     return "weird file";
 }
 
-/* May it go?  No is remembered, since the directory above stays then too. */
+/* May it go? */
 static bool confirmed(struct rm *r, const char *name, const struct vfs_stat *st)
 {
-    if (r->asking != ASK_ALWAYS ||
-            ask(r->c, "remove %s %s?", type_name(st), quote(r->c, name)))
-        return true;
-    r->kept = true;
-    return false;
+    return r->asking != ASK_ALWAYS ||
+           ask(r->c, "remove %s %s?", type_name(st), quote(r->c, name));
 }
 
 static bool removed(struct rm *r, const char *name, bool is_dir)
@@ -88,8 +84,6 @@ static bool remove_dir(struct rm *r, const char *name, const struct vfs_stat *st
     if (!confirmed(r, name, st))
         return true;
     int errnum = file_rmdir(r->c, name);
-    if (errnum == ENOTEMPTY && r->kept)
-        return true;
     return errnum ? failed(r, name, errnum) : removed(r, name, true);
 }
 
@@ -107,10 +101,7 @@ static bool wants_to_enter(struct rm *r, const char *name)
         errnum = vfs_list(r->c->vfs, path, arena, &entries, &count);
     if (!errnum && !count)
         return true;
-    if (ask(r->c, "descend into directory %s?", quote(r->c, name)))
-        return true;
-    r->kept = true;
-    return false;
+    return ask(r->c, "descend into directory %s?", quote(r->c, name));
 }
 
 static bool remove_entry(struct rm *r, struct dirwalk *w, const struct dirwalk_entry *e)
@@ -172,7 +163,8 @@ static bool remove_operand(struct rm *r, const char *name)
     int errnum = file_stat(r->c, name, VFS_NOFOLLOW, &st);
     size_t len = strlen(name);
     bool slash = len > 1 && name[len - 1] == '/';
-    if (!errnum && slash && st.type != VFS_DIR)
+    if (slash && (errnum ? !file_stat(r->c, name_base(r->c, name), VFS_NOFOLLOW, &st)
+                         : st.type != VFS_DIR))
         errnum = ENOTDIR;
     if (errnum)
         return (r->force && (errnum == ENOENT || errnum == ENOTDIR)) ||
@@ -183,7 +175,6 @@ static bool remove_operand(struct rm *r, const char *name)
         return failed(r, name, EISDIR);
     if (is_refused(r, name))
         return false;
-    r->kept = false;
     return r->recursive ? remove_tree(r, name) : remove_dir(r, name, &st);
 }
 
