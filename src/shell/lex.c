@@ -3,7 +3,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-static void set_error(struct parser *p, struct pos pos, const char *fmt, va_list ap)
+static PRINTF(3, 0) void set_error(
+        struct parser *p, struct pos pos, const char *fmt, va_list ap)
 {
     if (!p->failed) {
         p->failed = true;
