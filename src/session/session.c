@@ -6,9 +6,10 @@
 
 #include <stdio.h>
 
-#define START_MS        30000 /* a worker that is not ready by then is stuck */
-#define CANCEL_GRACE_MS 1000
-#define LATE_GRACE_MS   2000
+#define START_MS      30000 /* a worker that is not ready by then is stuck */
+#define CANCEL_ASK_MS 50    /* between two requests to stop a cancelled call... */
+#define CANCEL_ASKS   20    /* ...and how many it gets before it is killed */
+#define LATE_GRACE_MS 2000
 
 struct session_call {
     struct session_call *next;
@@ -29,6 +30,7 @@ struct session {
     struct session_call *first; /* waiting */
     struct session_call **last; /* where the next one is linked in */
     struct session_call *running;
+    unsigned asks;       /* to stop, while a cancelled call runs */
     size_t calls, bytes; /* waiting and running */
     char start_error[256];
 };
@@ -37,6 +39,7 @@ static const char reset_note[] = "[paddock: the shell was restarted; its working
                                  "directory, variables and functions were reset]\n";
 
 static void pump(struct session *s);
+static void wait_ms(struct session *s, uint64_t ms);
 
 static void free_call(struct session *s, struct session_call *call)
 {
@@ -88,6 +91,17 @@ static void fail_start(struct session *s, const char *why)
     pump(s);
 }
 
+/* A request that comes before the worker has begun the call is lost on it: ask again. */
+static void ask_to_stop(struct session *s)
+{
+    if (s->asks++ >= CANCEL_ASKS) {
+        worker_kill(s->worker, "a cancelled call did not stop");
+        return;
+    }
+    worker_interrupt(s->worker);
+    wait_ms(s, CANCEL_ASK_MS);
+}
+
 static void on_timer(uv_timer_t *timer)
 {
     struct session *s = timer->data;
@@ -97,7 +111,7 @@ static void on_timer(uv_timer_t *timer)
     } else if (!s->ready) {
         worker_kill(s->worker, "it was not ready in time");
     } else if (!s->running->done) {
-        worker_kill(s->worker, "a cancelled call did not stop");
+        ask_to_stop(s);
     } else {
         snprintf(why, sizeof(why), "the call did not end by itself after %u.%03u s",
                 s->config.timeout_ms / 1000, s->config.timeout_ms % 1000);
@@ -256,8 +270,8 @@ void session_cancel(struct session *s, struct session_call *call)
         return;
     }
     call->done = NULL;
-    worker_interrupt(s->worker);
-    wait_ms(s, CANCEL_GRACE_MS);
+    s->asks = 0;
+    ask_to_stop(s);
 }
 
 static void on_timer_closed(uv_handle_t *handle)
