@@ -78,7 +78,7 @@ static bool send_message(struct server *s, json_t *message, struct error *err)
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
-            return error_errno(err, errno, "cannot write to the server");
+            return error_errno(err, errno, "the server ended");
         rest = str_from(rest, (size_t)n);
     }
     return true;
