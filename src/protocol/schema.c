@@ -48,12 +48,21 @@ static bool wrong(struct place *at, const char *must, const char *but)
             STR_ARG(name), must, but[0] ? ", not " : "", but);
 }
 
+/* 2.0 is an integer, and so is everything that has no room for decimals. */
+static bool is_integral(double number)
+{
+    static const double no_decimals = 1LL << 53;
+    if (number >= no_decimals || number <= -no_decimals)
+        return true;
+    return number == (double)(int64_t)number;
+}
+
 static bool has_type(const json_t *value, struct str type)
 {
     if (str_is(type, "number"))
         return json_is_number(value);
-    if (str_is(type, "integer") && json_is_real(value))
-        return json_real_value(value) == (double)(int64_t)json_real_value(value);
+    if (str_is(type, "integer"))
+        return json_is_number(value) && is_integral(json_number_value(value));
     return str_is(type, types[json_typeof(value)].name);
 }
 
