@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 /* `test-parse 'script'` shows its tree. */
-static int show(const char *text)
+static int show(const char *text, bool as_text)
 {
     struct script *s = NULL;
     struct parse_error err = { .message = "" };
@@ -15,8 +15,10 @@ static int show(const char *text)
                 err.is_incomplete ? " (incomplete)" : "");
         return 2;
     }
-    auto_buf out = BUF(1 << 20);
-    if (s->root)
+    auto_buf out = BUF(1 << 24);
+    if (s->root && as_text)
+        ast_print(s->root, &out);
+    else if (s->root)
         dump_node(s->root, &out);
     printf("%s\n", buf_str(&out).data);
     if (s->warning.len)
@@ -28,6 +30,6 @@ static int show(const char *text)
 int main(int argc, char **argv)
 {
     if (argc > 1)
-        return show(argv[1]);
+        return show(argv[argc - 1], argc > 2);
     return 0;
 }
