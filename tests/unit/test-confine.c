@@ -8,8 +8,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <stdio.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -27,14 +31,33 @@ static int remove_folder(void **state UNUSED)
     return rmdir(folder);
 }
 
+/* A kernel without one call: what many containers are. */
+static void take_away(unsigned nr, unsigned error)
+{
+    struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, nr, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | error),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    const struct sock_fprog program = { ARRAY_LEN(code), code };
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+            prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
+        _exit(3);
+}
+
 typedef bool child_fn(const struct confine_status *status, int root);
 
-/* Confine a child to the folder and ask it. */
-static bool in_confined_child(bool writable, int max_landlock, child_fn *ask)
+/* Confine a child to the folder, without the call `missing` if it is not 0, and ask it.
+ */
+static bool in_poor_child(
+        unsigned missing, bool writable, int max_landlock, child_fn *ask)
 {
     pid_t parent = getpid(), pid = fork();
     assert_true(pid >= 0);
     if (!pid) {
+        if (missing)
+            take_away(missing, ENOSYS);
         int root = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
         const struct confine_root roots[] = { { root, writable } };
         const struct confine_request request = { roots, 1, MEMORY, 64, max_landlock };
@@ -48,6 +71,11 @@ static bool in_confined_child(bool writable, int max_landlock, child_fn *ask)
     int status;
     assert_int_equal(waitpid(pid, &status, 0), pid);
     return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+static bool in_confined_child(bool writable, int max_landlock, child_fn *ask)
+{
+    return in_poor_child(0, writable, max_landlock, ask);
 }
 
 static int kernel_abi(void)
@@ -94,6 +122,40 @@ static void test_an_old_landlock_is_reported(void **state UNUSED)
     assert_true(in_confined_child(true, 2, writes_not_held_but_reads));
     for (int abi = 3; abi <= kernel_abi(); abi++)
         assert_true(in_confined_child(true, abi, holds_all));
+}
+
+/* Only what needs the missing part is lost, and a canary saw that it is. */
+static bool only_files_are_lost(const struct confine_status *status, int root)
+{
+    (void)root;
+    const unsigned files = 1u << CONFINE_WRITES | 1u << CONFINE_READS;
+    for (enum confine_property p = 0; p < CONFINE_PROPERTIES; p++)
+        if (p != CONFINE_MEMORY &&
+                confine_holds(status, p, NULL) == (bool)(files >> p & 1))
+            return false;
+    return (status->canary_escaped & 1u << CONFINE_READS) &&
+           !(status->canary_escaped & ~files);
+}
+
+static bool only_files_are_held(const struct confine_status *status, int root)
+{
+    (void)root;
+    return confine_holds(status, CONFINE_READS, NULL) &&
+           !confine_holds(status, CONFINE_WRITES, NULL) &&
+           !confine_holds(status, CONFINE_EXEC, NULL) &&
+           !confine_holds(status, CONFINE_NETWORK, NULL) &&
+           !confine_holds(status, CONFINE_SIGNALS, NULL) &&
+           !confine_holds(status, CONFINE_KILL, NULL) &&
+           (status->canary_escaped & 1u << CONFINE_EXEC) &&
+           (status->canary_escaped & 1u << CONFINE_NETWORK);
+}
+
+static void test_a_missing_mechanism_is_seen(void **state UNUSED)
+{
+    if (kernel_abi() < 3)
+        skip();
+    assert_true(in_poor_child(444, true, 0, only_files_are_lost)); /* Landlock */
+    assert_true(in_poor_child(SYS_seccomp, true, 0, only_files_are_held));
 }
 
 static bool can_write(const struct confine_status *status, int root)
@@ -204,6 +266,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_everything_is_held),
         cmocka_unit_test(test_an_old_landlock_is_reported),
+        cmocka_unit_test(test_a_missing_mechanism_is_seen),
         cmocka_unit_test(test_a_root_is_as_writable_as_asked),
         cmocka_unit_test(test_descriptors_are_closed_but_for_some),
         cmocka_unit_test(test_a_dead_parent_is_noticed),
