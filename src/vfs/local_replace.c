@@ -100,7 +100,7 @@ static int copy_xattrs(int from, int to)
     auto_free char *names = xmalloc(MAX_XATTR_NAMES);
     ssize_t len = flistxattr(from, names, MAX_XATTR_NAMES);
     if (len <= 0)
-        return len == 0 || errno == EOPNOTSUPP || errno == ENOSYS ? 0 : IN_PLACE;
+        return len == 0 || errno == EOPNOTSUPP ? 0 : IN_PLACE;
     auto_free char *value = xmalloc(MAX_XATTR_VALUE);
     for (const char *name = names; name < names + len; name += strlen(name) + 1) {
         if (!is_copied(name))
