@@ -11,13 +11,24 @@ static void on_signal(int number)
         flag = number == SIGALRM ? BUDGET_TIME : BUDGET_CANCELLED;
 }
 
-volatile sig_atomic_t *alarm_install(void)
+/* Without SA_RESTART: a read that waits must end too. */
+static void catch_signal(int number)
 {
     struct sigaction action = { .sa_handler = on_signal };
     sigemptyset(&action.sa_mask);
-    sigaction(SIGALRM, &action, NULL);
-    sigaction(SIGUSR1, &action, NULL);
+    sigaction(number, &action, NULL);
+}
+
+volatile sig_atomic_t *alarm_install(void)
+{
+    catch_signal(SIGALRM);
+    catch_signal(SIGUSR1);
     return &flag;
+}
+
+void alarm_catch_interrupt(void)
+{
+    catch_signal(SIGINT);
 }
 
 static void set_timer(unsigned ms)

@@ -12,6 +12,9 @@
 /* Install the handlers; the flag to give to shell_run(). */
 volatile sig_atomic_t *alarm_install(void);
 
+/* Ctrl-C cancels too (on a terminal), instead of ending the process. */
+void alarm_catch_interrupt(void);
+
 /* Clear the flag and start the clock; 0: no limit. */
 void alarm_start(unsigned timeout_ms);
 void alarm_stop(void);

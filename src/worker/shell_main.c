@@ -208,15 +208,32 @@ static bool prompt(struct session *s, bool more)
     return stream_write(s->err, buf_str(&text)) && stream_flush(s->err);
 }
 
+/* Add the next line to `text`; Ctrl-C drops what was typed.  False: the input ended. */
+static bool read_line(struct session *s, struct buf *text)
+{
+    struct str line;
+    while (prompt(s, text->len > 0)) {
+        if (stream_line(s->in, '\n', PARSE_MAX_TEXT, &line)) {
+            buf_add(text, line);
+            return true;
+        }
+        if (stream_error(s->in) != ECANCELED)
+            return false;
+        stream_clear_error(s->in);
+        buf_clear(text);
+        if (!stream_write(s->err, STR("\n")))
+            return false;
+    }
+    return false;
+}
+
 /* A terminal: read lines until they are a whole script, run it, and again. */
 static int run_lines(struct session *s)
 {
     int status = 0;
     auto_buf text = BUF(PARSE_MAX_TEXT);
-    struct str line;
-    while (!s->exited && prompt(s, text.len > 0) &&
-            stream_line(s->in, '\n', PARSE_MAX_TEXT, &line)) {
-        buf_add(&text, line);
+    alarm_catch_interrupt();
+    while (!s->exited && read_line(s, &text)) {
         if (is_incomplete(buf_str(&text)) && !text.full)
             continue;
         status = run(s, buf_str(&text), s->in);
