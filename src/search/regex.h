@@ -22,6 +22,7 @@ enum regex_flags {
     REGEX_NEWLINE = 1 << 3, /* ^ and $ match at lines inside the subject; . and [^a] do
                                not match a newline */
     REGEX_MULTI = 1 << 4,   /* newlines in the pattern separate alternatives (grep -e) */
+    REGEX_NO_GROUPS = 1 << 5, /* nobody asks for the groups: faster */
 };
 
 #define REGEX_MAX_GROUPS 32
@@ -46,7 +47,7 @@ enum regex_result {
  * The first match in `subject` that starts at or after `from`.  `not_bol`: the subject's
  * start is no line start.  `m` may be NULL when only yes or no is wanted.
  */
-enum regex_result regex_search(const struct regex *re, struct str subject, size_t from,
+enum regex_result regex_search(struct regex *re, struct str subject, size_t from,
         bool not_bol, struct regex_match *m);
 
 /* Capture groups in the pattern. */
@@ -54,13 +55,15 @@ size_t regex_groups(const struct regex *re);
 
 /*
  * For line-oriented searching in a big buffer: the first line at or after offset `from`
- * that matches; its bounds without the newline.  `buffer` begins at a line start.  Much
- * faster than cutting lines and asking each.
+ * (a line start) that matches; its bounds without the newline.  On REGEX_LIMIT they are
+ * those of the line that was given up, and the caller may go on after it.  Lines end at
+ * `eol`; for '\n' the pattern must have been compiled with REGEX_NEWLINE.  Much faster
+ * than cutting lines and asking each.
  */
-enum regex_result regex_find_line(const struct regex *re, struct str buffer, size_t from,
-        size_t *line_start, size_t *line_end);
+enum regex_result regex_find_line(struct regex *re, struct str buffer, size_t from,
+        char eol, size_t *line_start, size_t *line_end);
 
 /* A matcher may be used by one thread at a time; a copy shares the compiled program. */
-struct regex *regex_copy(const struct regex *re);
+struct regex *regex_copy(struct regex *re);
 
 #endif
