@@ -109,11 +109,8 @@ static void walk(struct run *r, const struct re_node *n)
     if (n->type == RE_ASSERT)
         return; /* takes no room */
     end_run(r);
-    if (n->type == RE_ALT || (n->type == RE_LOOP && n->min > 0)) {
-        struct choice c = choose(r->tree, n);
-        c.exact = false;
-        consider(r, c);
-    }
+    if (n->type == RE_ALT || n->type == RE_LOOP)
+        consider(r, choose(r->tree, n));
 }
 
 static struct choice choose_alternatives(
@@ -135,8 +132,13 @@ static struct choice choose(const struct re_tree *tree, const struct re_node *n)
 {
     if (n->type == RE_ALT)
         return choose_alternatives(tree, n);
-    if (n->type == RE_LOOP)
-        n = n->items[0];
+    if (n->type == RE_LOOP) {
+        struct choice c = { .count = 0 };
+        if (n->min > 0)
+            c = choose(tree, n->items[0]);
+        c.exact = false;
+        return c;
+    }
     struct run r = { .tree = tree, .text = BUF((size_t)1 << 20), .exact = true };
     walk(&r, n);
     bool whole = r.exact && r.text.len && !r.text.full;
