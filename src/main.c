@@ -6,7 +6,9 @@
 #include "base/log.h"
 #include "cli/cli.h"
 
+#include <fcntl.h>
 #include <stdio.h>
+#include <unistd.h>
 
 typedef int command_fn(int argc, char **argv);
 
@@ -47,8 +49,18 @@ static int run_command(int argc, char **argv)
     return cli_fail("paddock", 2, &err);
 }
 
+/* Of 0, 1 and 2 none may be free, or the next file that is opened becomes one of them. */
+static void fill_standard_fds(void)
+{
+    int fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+    while (fd >= 0 && fd <= STDERR_FILENO)
+        fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+    close_fd(&fd);
+}
+
 int main(int argc, char **argv)
 {
+    fill_standard_fds();
     const char *slash = argc ? strrchr(argv[0], '/') : NULL;
     const char *face = slash ? slash + 1 : argc ? argv[0] : "paddock";
     if (!strcmp(face, "mcpath") || !strcmp(face, "pyddock")) {

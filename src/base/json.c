@@ -26,10 +26,12 @@ struct str json_get_str(const json_t *object, const char *key, struct str fallba
     return json_is_string(value) ? json_str(value) : fallback;
 }
 
-/* jansson refuses depth only beyond 2,048, so count brackets outside strings first. */
-static bool is_too_deep(struct str text)
+/* jansson refuses depth only beyond 2,048 and has no ceiling on memory, so count
+ * brackets and commas outside of strings first. */
+static bool check_size(struct str text, struct error *err)
 {
-    int depth = 0;
+    size_t values = 1;
+    int depth = 0, deepest = 0;
     bool quoted = false;
     for (size_t i = 0; i < text.len; i++) {
         char c = text.data[i];
@@ -41,13 +43,22 @@ static bool is_too_deep(struct str text)
         } else if (c == '"') {
             quoted = true;
         } else if (c == '[' || c == '{') {
-            if (++depth > JSON_MAX_DEPTH)
-                return true;
+            values++;
+            if (++depth > deepest)
+                deepest = depth;
         } else if (c == ']' || c == '}') {
             depth--;
+        } else if (c == ',') {
+            values++;
         }
     }
-    return false;
+    if (deepest > JSON_MAX_DEPTH)
+        return error_set(
+                err, ERR_LIMIT, "JSON is nested deeper than %d levels", JSON_MAX_DEPTH);
+    if (values > JSON_MAX_VALUES)
+        return error_set(
+                err, ERR_LIMIT, "JSON has more than %zu values", JSON_MAX_VALUES);
+    return true;
 }
 
 static json_t *load(struct str text, json_error_t *why)
@@ -96,9 +107,8 @@ static bool repair_surrogates(char *text, size_t len)
 
 bool json_parse(struct str text, json_t **out, struct error *err)
 {
-    if (is_too_deep(text))
-        return error_set(
-                err, ERR_LIMIT, "JSON is nested deeper than %d levels", JSON_MAX_DEPTH);
+    if (!check_size(text, err))
+        return false;
     json_error_t why;
     json_t *value = load(text, &why);
     if (!value) {

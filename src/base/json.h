@@ -12,7 +12,8 @@
 
 #include <jansson.h>
 
-#define JSON_MAX_DEPTH 128
+#define JSON_MAX_DEPTH  128
+#define JSON_MAX_VALUES ((size_t)1 << 18) /* each takes some 100 bytes of memory */
 
 /* A string value from any bytes; never NULL. */
 json_t *json_text(struct str s);
@@ -26,8 +27,8 @@ struct str json_get_str(const json_t *object, const char *key, struct str fallba
 /*
  * Parse one JSON value that fills `text`.  An integer beyond 64 bits becomes a real; an
  * escaped surrogate without its partner, which some writers produce, becomes U+FFFD.
- * ERR_INVALID: not JSON, not UTF-8, duplicate key, a real out of range; ERR_LIMIT: nested
- * deeper than JSON_MAX_DEPTH.  The caller owns `*out`.
+ * ERR_INVALID: not JSON, not UTF-8, duplicate key, a real out of range; ERR_LIMIT: more
+ * than JSON_MAX_VALUES, or nested deeper than JSON_MAX_DEPTH.  The caller owns `*out`.
  */
 MUST_CHECK bool json_parse(struct str text, json_t **out, struct error *err);
 

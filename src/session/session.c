@@ -252,6 +252,11 @@ bool session_call(struct session *s, struct str tool, struct str args,
     return true;
 }
 
+bool session_is_running(const struct session *s, const struct session_call *call)
+{
+    return s->running == call;
+}
+
 static void drop_waiting(struct session *s, struct session_call *call)
 {
     struct session_call **at = &s->first;

@@ -214,9 +214,8 @@ static bool take_descriptors(struct stdio *s, struct error *err)
     auto_fd int null = open("/dev/null", O_RDWR | O_CLOEXEC);
     if (null < 0)
         return error_errno(err, errno, "cannot open '/dev/null'");
-    int stderr_fd = fcntl(STDERR_FILENO, F_GETFD) < 0 ? null : STDERR_FILENO;
     return move_away(STDIN_FILENO, null, &s->in.fd, err) &&
-           move_away(STDOUT_FILENO, stderr_fd, &s->out.fd, err);
+           move_away(STDOUT_FILENO, STDERR_FILENO, &s->out.fd, err);
 }
 
 static void on_handle_closed(uv_handle_t *handle)
