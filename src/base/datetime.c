@@ -173,9 +173,6 @@ static void format_nanoseconds(const struct spec *spec, int32_t ns, struct buf *
     snprintf(digits, sizeof(digits), "%09d", ns);
     size_t width = spec->width ? spec->width : 9;
     size_t len = width < 9 ? width : 9;
-    if (spec->pad == '-' && !spec->width)
-        while (len > 1 && digits[len - 1] == '0')
-            len--;
     buf_add(out, (struct str){ digits, len });
     for (; len < width && spec->pad != '-'; len++)
         buf_addc(out, spec->pad == '_' ? ' ' : '0');
