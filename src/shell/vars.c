@@ -361,6 +361,12 @@ struct str vars_target(struct vars *v, struct str name, struct arena *arena)
             arena_printf(arena, "%.*s[%.*s]", STR_ARG(t.name), STR_ARG(t.subscript)));
 }
 
+struct str vars_nameref(struct vars *v, struct str name)
+{
+    const struct var *var = find(v, name);
+    return var && var->flags & VAR_NAMEREF && var->text ? value_str(var->text) : STR("");
+}
+
 static int compare_names(const void *a, const void *b)
 {
     return str_cmp(*(const struct str *)a, *(const struct str *)b);

@@ -99,6 +99,9 @@ MUST_CHECK bool vars_unset_element(
  * "" for a circle. */
 struct str vars_target(struct vars *v, struct str name, struct arena *arena);
 
+/* What the nameref `name` itself holds; "" if it is none or has no target. */
+struct str vars_nameref(struct vars *v, struct str name);
+
 /* Names that begin with `prefix`, sorted, in `arena`. */
 void vars_names(struct vars *v, struct str prefix, struct arena *arena,
         struct str **names, size_t *count);

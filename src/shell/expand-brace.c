@@ -1,0 +1,116 @@
+/*
+ * Braces: each word that `a{b,c{1..3}}d` stands for is expanded as soon as it is known.
+ *
+ * The parts still to come are a chain of segments (the rest of the word, after the rest
+ * of an item), so that nothing is copied but pointers, and nothing is kept but the parts
+ * of the one word being made.
+ */
+#include "shell/expansion.h"
+
+#include <stdio.h>
+
+#define MAX_GROUPS 500 /* in one word that comes out: the depth of the recursion */
+
+/* Parts from `at` on, then those of `next`. */
+struct segment {
+    const struct part *at, *end;
+    const struct segment *next;
+};
+
+struct unrolling {
+    struct expansion *e;
+    const struct part **parts; /* of the word being made */
+    size_t count, cap;
+    unsigned depth;
+};
+
+static bool unroll(struct unrolling *u, const struct segment *rest);
+
+static bool expand_unrolled(struct unrolling *u)
+{
+    struct expansion *e = u->e;
+    for (size_t i = 0; i < u->count; i++)
+        if (!expand_parts(e, u->parts[i], 1))
+            return false;
+    return end_field(e);
+}
+
+static void add_part(struct unrolling *u, const struct part *part)
+{
+    GROW(u->parts, u->count, u->cap);
+    u->parts[u->count++] = part;
+}
+
+static bool unroll_items(
+        struct unrolling *u, const struct part *braces, const struct segment *rest)
+{
+    size_t count = u->count;
+    for (size_t i = 0; i < braces->braces.count; i++) {
+        const struct word *item = braces->braces.items[i];
+        struct segment inner = { item->parts, item->parts + item->count, rest };
+        u->count = count;
+        if (!unroll(u, &inner))
+            return false;
+    }
+    return true;
+}
+
+static bool unroll_range(
+        struct unrolling *u, const struct part *range, const struct segment *rest)
+{
+    int64_t from = range->range.from, to = range->range.to, step = range->range.step;
+    uint64_t distance =
+            from < to ? (uint64_t)to - (uint64_t)from : (uint64_t)from - (uint64_t)to;
+    uint64_t stride = step < 0 ? 0 - (uint64_t)step : (uint64_t)step;
+    size_t count = u->count;
+    for (uint64_t n = 0;; n++) {
+        char text[96];
+        int64_t value = (int64_t)((uint64_t)from + n * (uint64_t)step);
+        int len = range->range.letters
+                          ? snprintf(text, sizeof(text), "%c", (char)value)
+                          : snprintf(text, sizeof(text), "%0*lld",
+                                    range->range.width > 90 ? 90 : range->range.width,
+                                    (long long)value);
+        struct part part = { .type = PART_TEXT, .text = { text, (size_t)len } };
+        u->count = count;
+        add_part(u, &part);
+        if (!unroll(u, rest))
+            return false;
+        if ((n + 1) > distance / stride)
+            return true;
+    }
+}
+
+static bool unroll(struct unrolling *u, const struct segment *rest)
+{
+    struct segment here;
+    while (rest) {
+        here = *rest;
+        for (; here.at < here.end; here.at++) {
+            const struct part *part = here.at;
+            if (part->type != PART_BRACES && part->type != PART_RANGE) {
+                add_part(u, part);
+                continue;
+            }
+            if (++u->depth > MAX_GROUPS)
+                return expand_fail(u->e->sh, "brace expansion: more than %d in one word",
+                        MAX_GROUPS);
+            here.at++;
+            bool ok = part->type == PART_BRACES ? unroll_items(u, part, &here)
+                                                : unroll_range(u, part, &here);
+            u->depth--;
+            return ok;
+        }
+        rest = here.next;
+    }
+    return expand_unrolled(u);
+}
+
+bool expand_braces(struct expansion *e, const struct word *w)
+{
+    struct unrolling u = { .e = e };
+    struct segment all = { w->parts, w->parts + w->count, NULL };
+    bool ok = unroll(&u, &all);
+    free(u.parts);
+    return ok;
+}
