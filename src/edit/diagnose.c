@@ -4,10 +4,11 @@
 /* Larger files are not searched for what is similar: it would take too long. */
 enum { MAX_DIAGNOSED = 64 << 20, MIN_APPLIED = 8 };
 
-static void show_occurrences(struct str text, struct str needle, struct buf *out)
+static void show_occurrences(
+        struct str text, enum eol main, struct str needle, struct buf *out)
 {
     auto_finder f = { 0 };
-    finder_init(&f, text, needle);
+    finder_init(&f, text, main, needle);
     struct span span;
     size_t count = 0, first[MAX_PLACES];
     while (finder_next(&f, &span)) {
@@ -16,17 +17,17 @@ static void show_occurrences(struct str text, struct str needle, struct buf *out
         count++;
     }
     buf_addf(out, "it occurs %zu time%s, at ", count, count == 1 ? "" : "s");
-    show_places(text, f.main, first, count < MAX_PLACES ? count : MAX_PLACES, count, out);
+    show_places(text, main, first, count < MAX_PLACES ? count : MAX_PLACES, count, out);
     buf_addc(out, '.');
 }
 
-static bool occurs(struct str text, struct str needle)
+static bool occurs(struct str text, enum eol main, struct str needle)
 {
     if (!needle.len)
         return false;
     auto_finder f = { 0 };
     struct span span;
-    finder_init(&f, text, needle);
+    finder_init(&f, text, main, needle);
     return finder_next(&f, &span);
 }
 
@@ -64,15 +65,16 @@ static bool strip_prefixes(struct str old_text, struct buf *out)
     return out->len && !out->full;
 }
 
-static bool blame_line_numbers(struct str text, struct str old_text, struct buf *out)
+static bool blame_line_numbers(
+        struct str text, enum eol main, struct str old_text, struct buf *out)
 {
     auto_buf bare = BUF(old_text.len);
-    if (!strip_prefixes(old_text, &bare) || !occurs(text, buf_str(&bare)))
+    if (!strip_prefixes(old_text, &bare) || !occurs(text, main, buf_str(&bare)))
         return false;
     buf_addf(out,
             "old_string carries line numbers that are not part of the file; without "
             "them ");
-    show_occurrences(text, buf_str(&bare), out);
+    show_occurrences(text, main, buf_str(&bare), out);
     return true;
 }
 
@@ -115,25 +117,26 @@ static bool escape(struct str s, bool quotes, struct buf *out)
     return any && !out->full;
 }
 
-static bool blame_escapes(struct str text, struct str old_text, struct buf *out)
+static bool blame_escapes(
+        struct str text, enum eol main, struct str old_text, struct buf *out)
 {
     auto_buf other = BUF(2 * old_text.len);
     if (memchr(old_text.data, '\\', old_text.len) && unescape(old_text, &other) &&
-            occurs(text, buf_str(&other))) {
+            occurs(text, main, buf_str(&other))) {
         buf_addf(out,
                 "old_string has backslash escapes where the file has the characters "
                 "themselves; with those ");
-        show_occurrences(text, buf_str(&other), out);
+        show_occurrences(text, main, buf_str(&other), out);
         return true;
     }
     for (int quotes = 0; quotes < 2; quotes++) {
         buf_clear(&other);
-        if (!escape(old_text, quotes, &other) || !occurs(text, buf_str(&other)))
+        if (!escape(old_text, quotes, &other) || !occurs(text, main, buf_str(&other)))
             continue;
         buf_addf(out,
                 "The file has backslash escapes (\\n, \\t or \\\") where old_string "
                 "has the characters themselves; with those ");
-        show_occurrences(text, buf_str(&other), out);
+        show_occurrences(text, main, buf_str(&other), out);
         return true;
     }
     return false;
@@ -192,15 +195,29 @@ static bool show_near_misses(
     return true;
 }
 
-static void tell_if_applied(struct str text, struct str new_text, struct buf *out)
+static void tell_if_applied(
+        struct str text, enum eol main, struct str new_text, struct buf *out)
 {
-    if (new_text.len < MIN_APPLIED || !occurs(text, new_text))
+    if (new_text.len < MIN_APPLIED || !occurs(text, main, new_text))
         return;
     buf_addf(out, "\nnew_string is in the file already: ");
-    show_occurrences(text, new_text, out);
+    show_occurrences(text, main, new_text, out);
 }
 
-void diagnose(struct str text, struct str old_text, struct str new_text, struct buf *out)
+static void look_for_reasons(struct str text, enum eol main, struct str old_text,
+        struct str new_text, struct buf *out)
+{
+    if (blame_line_numbers(text, main, old_text, out) ||
+            blame_escapes(text, main, old_text, out))
+        return;
+    if (!show_near_misses(text, main, old_text, out) &&
+            !show_nearest(text, main, old_text, out))
+        buf_addf(out, "Nothing in the file resembles it.");
+    tell_if_applied(text, main, new_text, out);
+}
+
+void diagnose(struct str text, enum eol main, struct str old_text, struct str new_text,
+        struct buf *out)
 {
     if (text.len > MAX_DIAGNOSED) {
         buf_addf(out, "The file is too large to look for what is similar; use grep -n.");
@@ -210,11 +227,15 @@ void diagnose(struct str text, struct str old_text, struct str new_text, struct 
         buf_addf(out, "The file is empty.");
         return;
     }
-    enum eol main = eol_main(text);
-    if (blame_line_numbers(text, old_text, out) || blame_escapes(text, old_text, out))
-        return;
-    if (!show_near_misses(text, main, old_text, out) &&
-            !show_nearest(text, main, old_text, out))
-        buf_addf(out, "Nothing in the file resembles it.");
-    tell_if_applied(text, new_text, out);
+    /* How lines end has been tried already: it is not the reason, and lines keep their
+     * numbers without it. */
+    size_t len = text.len, old_len = old_text.len;
+    bool lone_cr = main == EOL_CR;
+    auto_free char *flat = eol_flatten(text, lone_cr, &len);
+    auto_free char *flat_old = eol_flatten(old_text, lone_cr, &old_len);
+    if (flat)
+        text = (struct str){ flat, len };
+    if (flat_old)
+        old_text = (struct str){ flat_old, old_len };
+    look_for_reasons(text, main == EOL_NONE ? main : EOL_LF, old_text, new_text, out);
 }

@@ -157,7 +157,7 @@ static size_t shown_places(const struct matches *m)
 static bool check_count(struct edit *e, const struct finder *f, const struct matches *m)
 {
     if (!m->count) {
-        diagnose(e->body, e->old_text, e->new_text, &e->detail);
+        diagnose(e->body, f->main, e->old_text, e->new_text, &e->detail);
         return error_set(e->err, ERR_NOT_FOUND,
                 "old_string not found (it must match exactly, including whitespace and "
                 "indentation)");
@@ -265,7 +265,7 @@ static int change_file(struct edit *e, struct arena *arena, struct edit_result *
         return -1;
     }
     auto_finder f = { 0 };
-    finder_init(&f, e->body, e->old_text);
+    finder_init(&f, e->body, eol_main(e->body), e->old_text);
     struct matches m = count_matches(&f);
     struct outcome o = { 0 };
     bool ok = check_count(e, &f, &m) && build_outcome(e, &f, &o);

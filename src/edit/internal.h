@@ -35,7 +35,8 @@ void show_places(struct str text, enum eol main, const size_t *at, size_t shown,
 enum { MAX_PLACES = 10 };
 
 /* Why `old_text` does not occur in `text`, and what is there instead; may be empty. */
-void diagnose(struct str text, struct str old_text, struct str new_text, struct buf *out);
+void diagnose(struct str text, enum eol main, struct str old_text, struct str new_text,
+        struct buf *out);
 
 /*
  * A skeleton is what is left of a text without blanks, line breaks and invisible

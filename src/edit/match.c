@@ -17,22 +17,21 @@ static bool is_crlf(struct str s, size_t at)
 
 enum eol eol_main(struct str text)
 {
-    size_t lf = 0, crlf = 0;
-    struct str rest = text;
-    for (const char *nl; (nl = find_byte(rest, '\n'));) {
-        if (nl > text.data && nl[-1] == '\r')
-            crlf++;
-        else
-            lf++;
-        rest = str_from(rest, (size_t)(nl - rest.data) + 1);
+    size_t breaks = 0, crlf = 0;
+    char before = 0;
+    /* Counted byte by byte: lines are too short for memchr() to pay. */
+    for (size_t i = 0; i < text.len; i++) {
+        char c = text.data[i];
+        breaks += c == '\n';
+        crlf += c == '\n' && before == '\r';
+        before = c;
     }
-    if (lf || crlf)
-        return crlf > lf ? EOL_CRLF : EOL_LF;
+    if (breaks)
+        return 2 * crlf > breaks ? EOL_CRLF : EOL_LF;
     return has_byte(text, '\r') ? EOL_CR : EOL_NONE;
 }
 
-/* CRLF becomes LF, and so does a lone CR if it ends lines.  NULL: nothing to change. */
-static char *flatten(struct str s, bool lone_cr, size_t *len)
+char *eol_flatten(struct str s, bool lone_cr, size_t *len)
 {
     if (!has_byte(s, '\r'))
         return NULL;
@@ -80,17 +79,18 @@ static void cross_line_endings(struct finder *f)
     size_t len = f->text.len;
     if (!has_byte(needle, '\n') && !has_byte(needle, '\r'))
         return;
-    f->flat = flatten(f->text, f->main == EOL_CR, &len);
+    f->flat = eol_flatten(f->text, f->main == EOL_CR, &len);
     f->in = f->flat ? (struct str){ f->flat, len } : f->text;
-    f->flat_needle = flatten(needle, !has_byte(needle, '\n'), &len);
+    f->flat_needle = eol_flatten(needle, !has_byte(needle, '\n'), &len);
     f->what = f->flat_needle ? (struct str){ f->flat_needle, len } : needle;
     f->crossed = true;
 }
 
-void finder_init(struct finder *f, struct str text, struct str needle)
+void finder_init(struct finder *f, struct str text, enum eol main, struct str needle)
 {
-    *f = (struct finder){ .text = text, .needle = needle, .in = text, .what = needle };
-    f->main = eol_main(text);
+    *f = (struct finder){
+        .text = text, .needle = needle, .in = text, .what = needle, .main = main
+    };
     size_t at;
     if (!next_in(f, &at))
         cross_line_endings(f);

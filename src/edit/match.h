@@ -15,6 +15,10 @@ enum eol { EOL_NONE, EOL_LF, EOL_CRLF, EOL_CR };
  */
 enum eol eol_main(struct str text);
 
+/* With LF only, a lone CR counting too if `lone_cr`; yours.  NULL: it has no CR at all.
+ */
+char *eol_flatten(struct str s, bool lone_cr, size_t *len);
+
 struct span {
     size_t from, len;
 };
@@ -32,8 +36,9 @@ struct finder {
     enum eol eol;
 };
 
-/* Search `needle` (not empty) in `text`, which must both live on. */
-void finder_init(struct finder *f, struct str text, struct str needle);
+/* Search `needle` (not empty) in `text`, whose eol_main() is `main`; both must live on.
+ */
+void finder_init(struct finder *f, struct str text, enum eol main, struct str needle);
 void finder_finish(struct finder *f);
 #define auto_finder AUTO(finder_finish) struct finder
 

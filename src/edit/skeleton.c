@@ -80,7 +80,16 @@ static size_t put_kept(const char *from, const struct glyph *g, char *to)
     return g->len;
 }
 
-/* One character of the text, quick for ASCII. */
+/* May the character that begins with these bytes be one that changes? */
+static bool is_suspect(struct str text, size_t at)
+{
+    unsigned char c = (unsigned char)text.data[at];
+    unsigned char d = at + 1 < text.len ? (unsigned char)text.data[at + 1] : 0;
+    return c == 0xC2 || (c == 0xE1 && d == 0x9A) || (c == 0xE2 && d <= 0x88) ||
+           (c == 0xE3 && d == 0x80) || (c == 0xEF && d >= 0xB8);
+}
+
+/* One character of the text, or one byte of it where that comes to the same. */
 static size_t next_kept(struct str text, size_t *at, char *to)
 {
     unsigned char c = (unsigned char)text.data[*at];
@@ -88,6 +97,11 @@ static size_t next_kept(struct str text, size_t *at, char *to)
         ++*at;
         *to = (char)(c >= 'A' && c <= 'Z' ? c + 32 : c);
         return c == ' ' || (c >= '\t' && c <= '\r') ? 0 : 1;
+    }
+    if (!is_suspect(text, *at)) {
+        *to = (char)c;
+        ++*at;
+        return 1;
     }
     struct glyph g = glyph_at(text, *at);
     size_t kept = put_kept(text.data + *at, &g, to);

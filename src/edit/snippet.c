@@ -30,12 +30,9 @@ size_t line_start(struct str text, size_t at, enum eol main)
 size_t line_number(struct str text, size_t at, enum eol main)
 {
     size_t number = 1;
-    struct str rest = str_sub(text, 0, at);
-    for (const char *nl;
-            rest.len && (nl = memchr(rest.data, last_byte(main), rest.len));) {
-        number++;
-        rest = str_from(rest, (size_t)(nl - rest.data) + 1);
-    }
+    char last = last_byte(main);
+    for (size_t i = 0; i < at; i++)
+        number += text.data[i] == last;
     return number;
 }
 

@@ -46,8 +46,8 @@ struct target {
 
 /*
  * Attempt 0 takes `path` as written (ELOOP if it has ".."), later ones walk it.  The last
- * component need not exist.  EACCES: a component on the way is denied or a link leaves
- * its mount.
+ * component need not exist.  EACCES: what the walk came through is denied, or a link
+ * leaves its mount; the target itself is judged by the caller.
  */
 int vfs_locate(const struct vfs *vfs, struct vpath path, enum vfs_follow follow,
         int attempt, struct target *out);
