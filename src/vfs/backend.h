@@ -17,6 +17,7 @@ struct vfile_ops {
     int (*pread)(struct vfile *f, void *data, size_t size, uint64_t offset, size_t *got);
     int (*write)(struct vfile *f, struct str data);
     int (*seek)(struct vfile *f, uint64_t offset);
+    int (*truncate)(struct vfile *f, uint64_t size);
     int (*stat)(struct vfile *f, struct vfs_stat *out);
     void (*close)(struct vfile *f); /* frees `f` too */
 };

@@ -22,6 +22,11 @@ int vfile_seek(struct vfile *f, uint64_t offset)
     return f->ops->seek ? f->ops->seek(f, offset) : EOPNOTSUPP;
 }
 
+int vfile_truncate(struct vfile *f, uint64_t size)
+{
+    return f->ops->truncate ? f->ops->truncate(f, size) : EOPNOTSUPP;
+}
+
 int vfile_stat(struct vfile *f, struct vfs_stat *out)
 {
     return f->ops->stat ? f->ops->stat(f, out) : EOPNOTSUPP;

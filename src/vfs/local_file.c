@@ -49,6 +49,13 @@ static int file_seek(struct vfile *f, uint64_t offset)
     return lseek(f->fd, (off_t)offset, SEEK_SET) < 0 ? errno : 0;
 }
 
+static int file_truncate(struct vfile *f, uint64_t size)
+{
+    if (size > INT64_MAX)
+        return EFBIG;
+    return ftruncate(f->fd, (off_t)size) < 0 ? errno : 0;
+}
+
 static int file_stat(struct vfile *f, struct vfs_stat *out)
 {
     struct stat st;
@@ -69,6 +76,7 @@ static const struct vfile_ops file_ops = {
     .pread = file_pread,
     .write = file_write,
     .seek = file_seek,
+    .truncate = file_truncate,
     .stat = file_stat,
     .close = file_close,
 };

@@ -66,6 +66,19 @@ static int file_seek(struct vfile *f, uint64_t offset)
     return 0;
 }
 
+static int file_truncate(struct vfile *f, uint64_t size)
+{
+    const struct memory_file *m = (struct memory_file *)f;
+    if (!(m->flags & (VFS_WRITE | VFS_APPEND)))
+        return EINVAL;
+    if (size > m->node->owner->max)
+        return EFBIG;
+    int error = node_resize(m->node, (size_t)size);
+    if (!error)
+        m->node->st.mtime_ns = m->node->st.ctime_ns = memory_now();
+    return error;
+}
+
 static int file_stat(struct vfile *f, struct vfs_stat *out)
 {
     node_stat(((struct memory_file *)f)->node, out);
@@ -85,6 +98,7 @@ struct vfile *memory_file_create(struct node *n, enum vfs_open_flags flags)
         .pread = file_pread,
         .write = file_write,
         .seek = file_seek,
+        .truncate = file_truncate,
         .stat = file_stat,
         .close = file_close,
     };

@@ -187,6 +187,7 @@ MUST_CHECK int vfile_pread(
         struct vfile *f, void *data, size_t size, uint64_t offset, size_t *got);
 MUST_CHECK int vfile_write(struct vfile *f, struct str data); /* all of it, or an errno */
 MUST_CHECK int vfile_seek(struct vfile *f, uint64_t offset);
+MUST_CHECK int vfile_truncate(struct vfile *f, uint64_t size); /* or extend by zeros */
 MUST_CHECK int vfile_stat(struct vfile *f, struct vfs_stat *out);
 int vfile_fd(const struct vfile *f); /* for mmap and splice; -1 if there is none */
 void vfile_close(struct vfile *f);   /* NULL is fine */

@@ -3,6 +3,7 @@
 #include "shell/builtin/dirwalk.h"
 #include "shell/builtin/files.h"
 #include "shell/builtin/mode.h"
+#include "shell/builtin/names.h"
 #include "shell/builtin/quote.h"
 
 #include <errno.h>
@@ -286,8 +287,7 @@ static bool is_into_itself(struct copy *cp, const char *from, const char *to)
     if (file_resolve(cp->c, from, VFS_FOLLOW, &source) ||
             file_resolve(cp->c, to, VFS_FOLLOW, &target))
         return false;
-    struct str s = source.text, t = target.text;
-    return s.len == 1 || (str_starts(t, s) && (t.len == s.len || t.data[s.len] == '/'));
+    return name_is_beneath(target.text, source.text);
 }
 
 /* Rules hide what they deny, so a copy may be less than its source: that is said. */

@@ -1,4 +1,5 @@
 #include "shell/builtin/files.h"
+#include "shell/builtin/names.h"
 #include "shell/builtin/quote.h"
 #include "shell/builtin/target.h"
 
@@ -24,29 +25,6 @@ struct ln {
     struct target target;
 };
 
-/* `to` as seen from the directory `from`; both canonical. */
-static const char *relative_path(struct cmd *c, struct str from, struct str to)
-{
-    size_t same = 0; /* length of the common directories */
-    for (size_t i = 0; i <= from.len && i <= to.len; i++) {
-        bool from_end = i == from.len || from.data[i] == '/';
-        bool to_end = i == to.len || to.data[i] == '/';
-        if (from_end && to_end)
-            same = i;
-        if (i == from.len || i == to.len || from.data[i] != to.data[i])
-            break;
-    }
-    auto_buf path = BUF(65536);
-    for (size_t i = same; i < from.len; i++)
-        if (from.data[i] == '/' && i + 1 < from.len)
-            buf_add(&path, path.len ? STR("/..") : STR(".."));
-    struct str rest = str_from(to, same + (same < to.len));
-    if (rest.len && path.len)
-        buf_addc(&path, '/');
-    buf_add(&path, rest.len || path.len ? rest : STR("."));
-    return arena_cstr(c->arena, buf_str(&path));
-}
-
 static const char *relative_target(struct ln *l, const char *source, const char *name)
 {
     struct cmd *c = l->c;
@@ -56,7 +34,7 @@ static const char *relative_target(struct ln *l, const char *source, const char 
         return source;
     const char *slash = memrchr(link.text.data, '/', link.text.len);
     size_t len = (size_t)(slash - link.text.data);
-    return relative_path(c, str_sub(link.text, 0, len ? len : 1), to.text);
+    return name_relative(c, str_sub(link.text, 0, len ? len : 1), to.text);
 }
 
 static bool failed(struct ln *l, const char *source, const char *name, int errnum)
