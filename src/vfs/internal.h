@@ -70,7 +70,8 @@ const struct mount *vfs_find_mount(
 
 /*
  * Is `path` the directory `dir` or below it, component by component?  `*rest`: what comes
- * after `dir`.  Neither may be relative; ".." is a name like others.
+ * after `dir`, without a slash before it.  Neither may be relative; ".." is a name like
+ * others.
  */
 bool vfs_path_below(struct str path, struct str dir, struct str *rest);
 

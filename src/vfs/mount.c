@@ -124,6 +124,8 @@ bool vfs_path_below(struct str path, struct str dir, struct str *rest)
         if (!next_name(&path, &have) || !str_eq(want, have))
             return false;
     }
+    while (path.len && path.data[0] == '/')
+        path = str_from(path, 1);
     *rest = path;
     return true;
 }
