@@ -2,9 +2,10 @@
  * backend.h - what a store of files provides to vfs.c.
  *
  * `path` is canonical and relative to the mount: "" is its root, "a/b" has no leading
- * slash, no ".", ".." or link before the last component (vfs.c resolved them).  A backend
- * must fail with ELOOP, not follow, if it meets one all the same: somebody swapped it in
- * between, and vfs.c resolves again.  Nothing here asks the gate.  A NULL member means
+ * slash, no "." and no "..".  A backend never follows a link: one before the last
+ * component is ELOOP for every function, one as the last is ELOOP for those that need
+ * what it points to (list, open, chmod, replace).  vfs.c then walks the path and asks
+ * again with where the link led.  Nothing here asks the gate.  A NULL member means
  * EOPNOTSUPP.  Functions return 0 or an errno; on failure nothing has changed.
  */
 #ifndef VFS_BACKEND_H
@@ -30,7 +31,6 @@ struct vfile {
 
 struct vfs_ops {
     const char *name;
-    bool has_links; /* false: stat never answers VFS_LINK, so paths need no walk */
     int (*stat)(
             void *self, const char *path, struct vfs_stat *out); /* of the link itself */
     /* Like readlink(2): no NUL is added.  ENAMETOOLONG if it does not fit; EINVAL: no

@@ -399,7 +399,6 @@ static void local_destroy(void *self)
 
 const struct vfs_ops local_ops = {
     .name = "local",
-    .has_links = true,
     .stat = local_stat,
     .readlink = local_readlink,
     .list = local_list,

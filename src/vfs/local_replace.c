@@ -3,8 +3,9 @@
  *
  * The usual road: write a temporary file beside the target, give it the target's owner,
  * mode and extended attributes, rename it over the target.  A reader sees the old bytes
- * or the new ones.  (O_TMPFILE would leave no name behind after a crash, but a nameless
- * file can only be linked to a new name, never over an old one.)
+ * or the new ones; a process killed in between leaves `.HEX.tmp` behind.  (O_TMPFILE
+ * would leave no name behind after a crash, but a nameless file can only be linked to a
+ * new name, never over an old one.)
  *
  * The other road rewrites the file in place and restores the old bytes if that fails: for
  * files with several links, and where the new file could not be made equal to the old one

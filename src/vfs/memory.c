@@ -506,7 +506,6 @@ static void memory_destroy(void *self)
 
 const struct vfs_ops memory_ops = {
     .name = "memory",
-    .has_links = true,
     .stat = memory_stat,
     .readlink = memory_readlink,
     .list = memory_list,

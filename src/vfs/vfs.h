@@ -5,8 +5,14 @@
  * archives and remote stores) at a path.  Every function here takes a `struct vpath`,
  * follows links itself, asks the gate (deny rules, read-only) about the path where it
  * *ended*, and only then calls the backend with a canonical path: a backend never follows
- * a link and never sees the gate.  `gate()` in vfs.c is the only place where it is asked
- * (invariant 1).
+ * a link and never sees the gate.  vfs_gate() in vfs.c is the one door (invariant 1).
+ *
+ * A link stays in its mount: one that leads out of it is EACCES, also by the name of a
+ * folder of the host.  Absolute links inside a host folder are paths of the host, in
+ * memory they are paths of the vfs.  The directories above a mount exist even if nothing
+ * below them does; they cannot be changed.
+ *
+ * What no rule by name can see: a hard link that gives a denied file another name.
  *
  * Functions return 0 or an errno value with its POSIX meaning, so that a command prints
  * strerror() and gets the text that its users know.  EACCES: denied by a rule, or a link
