@@ -8,20 +8,10 @@
 #include "shell/expansion.h"
 #include "shell/letter.h"
 
-#include <stdarg.h>
-#include <stdio.h>
-
 #define REGEX_SPECIAL "\\^$.[]|()*+?{}"
 
 /* --- failures --------------------------------------------------------------------------
  */
-
-static void report(struct shell *sh, const char *fmt, va_list ap)
-{
-    char text[1024];
-    vsnprintf(text, sizeof(text), fmt, ap);
-    shell_err(sh, "%s", text);
-}
 
 bool expand_discard(struct shell *sh)
 {
@@ -29,25 +19,6 @@ bool expand_discard(struct shell *sh)
         sh->flow = FLOW_DISCARD;
     sh->status = 1;
     return false;
-}
-
-bool expand_fail(struct shell *sh, const char *fmt, ...)
-{
-    va_list ap;
-    va_start(ap, fmt);
-    report(sh, fmt, ap);
-    va_end(ap);
-    return expand_discard(sh);
-}
-
-bool expand_exit(struct shell *sh, const char *fmt, ...)
-{
-    va_list ap;
-    va_start(ap, fmt);
-    report(sh, fmt, ap);
-    va_end(ap);
-    /* As `bash -c` does it: 127 for the shell, 1 for a subshell of it. */
-    return shell_exit(sh, sh->parent ? 1 : 127);
 }
 
 bool expand_room(struct shell *sh, const struct arena *arena, size_t n)

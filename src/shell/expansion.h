@@ -68,11 +68,13 @@ struct operand {
  */
 
 /* Report, and give up the command line that the command is in (FLOW_DISCARD). */
-bool expand_fail(struct shell *sh, const char *fmt, ...) PRINTF(2, 3);
-bool expand_discard(struct shell *sh); /* the same when it was reported already */
+#define expand_fail(sh, ...) (shell_err(sh, __VA_ARGS__), expand_discard(sh))
+bool expand_discard(struct shell *sh); /* when it was reported already */
 
-/* Report and end the shell: `set -u`, ${x:?}. */
-bool expand_exit(struct shell *sh, const char *fmt, ...) PRINTF(2, 3);
+/* Report and end the shell: `set -u`, ${x:?}.  As `bash -c` does it: 127 for the shell, 1
+ * for a subshell of it. */
+#define expand_exit(sh, ...) \
+    (shell_err(sh, __VA_ARGS__), shell_exit(sh, (sh)->parent ? 1 : 127))
 
 /* Is there memory for `n` more bytes of results?  False: the budget was stopped. */
 bool expand_room(struct shell *sh, const struct arena *arena, size_t n);
