@@ -35,7 +35,8 @@ struct world {
     const struct deny_rules *deny;
     struct vpath base;
     struct arena *arena;
-    char dir[64]; /* the host folder, or "" */
+    char dir[64];  /* the host folder, or "" */
+    bool keep_dir; /* somebody else removes it */
 };
 
 struct world *world_create(enum world_kind kind);
