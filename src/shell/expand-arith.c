@@ -40,7 +40,7 @@ static struct str token_of(struct eval *ev, const struct arith *n)
         return n->name;
     if (n->type == ARITH_NUMBER)
         return str_of(arena_printf(ev->arena, "%lld", (long long)n->value));
-    return ev->text;
+    return n->type == ARITH_UNARY ? token_of(ev, n->a) : ev->text;
 }
 
 /* --- variables -------------------------------------------------------------------------
@@ -133,8 +133,7 @@ static bool write_place(struct eval *ev, const struct operand *place, int64_t va
         return true;
     shell_err(ev->sh, "%s", err.message);
     ev->sh->status = 1;
-    /* Read-only: the command line is given up, in (( )) too. */
-    return err.code == ERR_DENIED ? expand_discard(ev->sh) : false;
+    return false;
 }
 
 /* --- operators -------------------------------------------------------------------------
@@ -343,7 +342,7 @@ static bool eval_text(struct eval *ev, struct str text, int64_t *out)
     struct eval inner = { ev->sh, ev->arena, arena_str(ev->arena, text), ev->level + 1 };
     if (parse_arith(inner.text, ev->arena, &tree, &err))
         return eval(&inner, tree, out);
-    shell_err(ev->sh, "%.*s: %s", STR_ARG(text), err.message);
+    shell_err(ev->sh, "%s", err.message);
     ev->sh->status = 1;
     return false;
 }

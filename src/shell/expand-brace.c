@@ -13,7 +13,8 @@
 
 /* Parts from `at` on, then those of `next`. */
 struct segment {
-    const struct part *at, *end;
+    const struct part *at;
+    size_t count;
     const struct segment *next;
 };
 
@@ -26,12 +27,37 @@ struct unrolling {
 
 static bool unroll(struct unrolling *u, const struct segment *rest);
 
+/* `{~,a}/b`: a ~ that begins the word only now. */
+static bool split_tilde(const struct unrolling *u, struct str *user, struct part *rest)
+{
+    *rest = *u->parts[0];
+    if (rest->type != PART_TEXT || rest->quoted || !rest->text.len ||
+            rest->text.data[0] != '~')
+        return false;
+    size_t end = 1;
+    while (end < rest->text.len && rest->text.data[end] != '/')
+        end++;
+    bool slash_follows = end == 1 && end == rest->text.len && u->count > 1 &&
+                         u->parts[1]->type == PART_TEXT && !u->parts[1]->quoted &&
+                         u->parts[1]->text.len && u->parts[1]->text.data[0] == '/';
+    if (end == rest->text.len && u->count > 1 && !slash_follows)
+        return false;
+    *user = str_sub(rest->text, 1, end - 1);
+    rest->text = str_from(rest->text, end);
+    return true;
+}
+
 static bool expand_unrolled(struct unrolling *u)
 {
     struct expansion *e = u->e;
-    for (size_t i = 0; i < u->count; i++)
-        if (!expand_parts(e, u->parts[i], 1))
+    for (size_t i = 0; i < u->count; i++) {
+        struct part tilde = { .type = PART_TILDE }, rest;
+        bool splits = !i && split_tilde(u, &tilde.text, &rest);
+        if (splits && !expand_parts(e, &tilde, 1))
             return false;
+        if (!expand_parts(e, splits ? &rest : u->parts[i], 1))
+            return false;
+    }
     return end_field(e);
 }
 
@@ -47,7 +73,7 @@ static bool unroll_items(
     size_t count = u->count;
     for (size_t i = 0; i < braces->braces.count; i++) {
         const struct word *item = braces->braces.items[i];
-        struct segment inner = { item->parts, item->parts + item->count, rest };
+        struct segment inner = { item->parts, item->count, rest };
         u->count = count;
         if (!unroll(u, &inner))
             return false;
@@ -86,8 +112,9 @@ static bool unroll(struct unrolling *u, const struct segment *rest)
     struct segment here;
     while (rest) {
         here = *rest;
-        for (; here.at < here.end; here.at++) {
-            const struct part *part = here.at;
+        while (here.count) {
+            const struct part *part = here.at++;
+            here.count--;
             if (part->type != PART_BRACES && part->type != PART_RANGE) {
                 add_part(u, part);
                 continue;
@@ -95,7 +122,6 @@ static bool unroll(struct unrolling *u, const struct segment *rest)
             if (++u->depth > MAX_GROUPS)
                 return expand_fail(u->e->sh, "brace expansion: more than %d in one word",
                         MAX_GROUPS);
-            here.at++;
             bool ok = part->type == PART_BRACES ? unroll_items(u, part, &here)
                                                 : unroll_range(u, part, &here);
             u->depth--;
@@ -109,7 +135,7 @@ static bool unroll(struct unrolling *u, const struct segment *rest)
 bool expand_braces(struct expansion *e, const struct word *w)
 {
     struct unrolling u = { .e = e };
-    struct segment all = { w->parts, w->parts + w->count, NULL };
+    struct segment all = { w->parts, w->count, NULL };
     bool ok = unroll(&u, &all);
     free(u.parts);
     return ok;

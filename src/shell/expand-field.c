@@ -15,9 +15,8 @@
 
 bool expand_discard(struct shell *sh)
 {
-    if (sh->flow == FLOW_NONE)
-        sh->flow = FLOW_DISCARD;
-    sh->status = 1;
+    if (!shell_is_ending(sh))
+        sh->status = 1;
     return false;
 }
 

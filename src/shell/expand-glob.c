@@ -245,6 +245,8 @@ static bool is_ignored(const struct glob *g, struct str path)
 static bool keep_existing(
         struct glob *g, struct fields *out, struct arena *arena, size_t *found)
 {
+    if (!g->paths.count)
+        return true;
     qsort(g->paths.items, g->paths.count, sizeof(*g->paths.items), compare_paths);
     for (size_t i = 0; i < g->paths.count; i++) {
         struct str path = str_of(g->paths.items[i]);

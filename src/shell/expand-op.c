@@ -116,7 +116,7 @@ static bool replace(struct expansion *e, const void *how, struct str *text)
     while (find_match(r, *text, from, &start, &end)) {
         if (!budget_spend(e->sh->budget, 1) || out.full)
             return keep(e, &out, text);
-        if (start == end && start == text->len && start)
+        if (start == end && start == text->len && from)
             break; /* nothing is left to replace */
         buf_add(&out, str_sub(*text, done, start - done));
         add_replacement(&out, r, str_sub(*text, start, end - start));

@@ -16,13 +16,6 @@
 struct arena;
 struct shell;
 
-/*
- * Failures come in two kinds.  Those of an expansion (division by zero in $(( )), a bad
- * ${...}, failglob, a read-only variable) also set shell->flow to FLOW_DISCARD: the rest
- * of the command line is given up.  expand_arith(), expand_arith_text() and an ambiguous
- * redirect fail alone, with status 1.
- */
-
 struct fields {
     char **items; /* NULL-terminated once expansion ended */
     size_t count, cap;

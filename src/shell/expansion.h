@@ -67,7 +67,7 @@ struct operand {
  * All return false, so that a caller writes `return expand_fail(...)`.
  */
 
-/* Report, and give up the command line that the command is in (FLOW_DISCARD). */
+/* Report; the command does not run. */
 #define expand_fail(sh, ...) (shell_err(sh, __VA_ARGS__), expand_discard(sh))
 bool expand_discard(struct shell *sh); /* when it was reported already */
 

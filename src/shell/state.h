@@ -24,8 +24,6 @@ enum shell_flow {
     FLOW_CONTINUE, /* the same, then go on with the last */
     FLOW_RETURN,   /* leave the function or sourced file */
     FLOW_EXIT,     /* leave the (sub)shell: exit, set -e, set -u, ${x:?} */
-    FLOW_DISCARD,  /* an expansion failed: give up the line, go on with the next one of the
-                      script; a subshell ends with status 1 */
 };
 
 /* set -o NAME, in the order of $-. */
