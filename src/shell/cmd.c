@@ -131,13 +131,13 @@ int cmd_help(struct cmd *c, const struct command *command)
     if (command->options && command->options->key)
         buf_addf(&out, "\nSupported options:\n");
     for (const struct cmd_opt *o = command->options; o && o->key; o++) {
+        if (!o->help)
+            continue;
         size_t start = out.len;
         option_column(o, &out);
-        if (o->help) {
-            size_t used = out.len - start;
-            int pad = used < 28 ? (int)(30 - used) : 2;
-            buf_addf(&out, "%*s%s", pad, "", o->help);
-        }
+        size_t used = out.len - start;
+        int pad = used < 28 ? (int)(30 - used) : 2;
+        buf_addf(&out, "%*s%s", pad, "", o->help);
         buf_addc(&out, '\n');
     }
     return cmd_put(c, buf_str(&out)) ? 0 : 1;

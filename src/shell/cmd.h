@@ -71,7 +71,7 @@ struct cmd_opt {
     const char *name; /* without "--"; NULL: none */
     enum cmd_arg arg;
     const char *arg_name; /* for --help, "NUM" */
-    const char *help;
+    const char *help; /* NULL: understood, but not listed */
 };
 
 /*

@@ -24,6 +24,8 @@ static void bad_option(struct cmd_options *o, const char *fmt, struct str what)
     auto_buf text = BUF(8192);
     buf_addf(&text, " (supported:");
     for (const struct cmd_opt *d = o->command->options; d && d->key; d++) {
+        if (!d->help)
+            continue;
         if (d->key < 256)
             buf_addf(&text, " -%c", d->key);
         else

@@ -14,7 +14,7 @@ struct level {
 
 struct dirwalk {
     struct cmd *c;
-    bool follow, follow_root;
+    bool follow, follow_root, types_only;
     bool started, enter; /* enter: `current` is a directory to be listed next */
     struct vfs_stat current;
     struct buf path;
@@ -45,6 +45,11 @@ void dirwalk_destroy(struct dirwalk *w)
     free(w);
 }
 
+void dirwalk_types_only(struct dirwalk *w)
+{
+    w->types_only = true;
+}
+
 void dirwalk_skip(struct dirwalk *w)
 {
     w->enter = false;
@@ -73,16 +78,34 @@ static bool is_loop(const struct dirwalk *w)
     return false;
 }
 
-/* What lies at `path`: a file, or a directory that is entered by the next step. */
-static void look(struct dirwalk *w, struct dirwalk_entry *out)
+/* Is the type from the listing all that has to be known? */
+static bool type_is_enough(const struct dirwalk *w, enum vfs_type type)
+{
+    if (!w->types_only || type == VFS_UNKNOWN)
+        return false;
+    return !w->follow || (type != VFS_DIR && type != VFS_LINK);
+}
+
+static int stat_current(struct dirwalk *w)
 {
     bool follow = w->depth ? w->follow : w->follow_root;
     const char *path = w->path.data ? w->path.data : "";
-    int errnum = w->path.full ? ENAMETOOLONG
-                              : file_stat(w->c, path, follow ? VFS_FOLLOW : VFS_NOFOLLOW,
-                                        &w->current);
+    if (w->path.full)
+        return ENAMETOOLONG;
+    int errnum = file_stat(w->c, path, follow ? VFS_FOLLOW : VFS_NOFOLLOW, &w->current);
     if (errnum && follow) /* a link to nowhere is itself */
         errnum = file_stat(w->c, path, VFS_NOFOLLOW, &w->current) ? errnum : 0;
+    return errnum;
+}
+
+/* What lies at `path`: a file, or a directory that is entered by the next step. */
+static void look(struct dirwalk *w, enum vfs_type type, struct dirwalk_entry *out)
+{
+    int errnum = 0;
+    if (type_is_enough(w, type))
+        w->current = (struct vfs_stat){ .type = type };
+    else
+        errnum = stat_current(w);
     bool is_dir = !errnum && w->current.type == VFS_DIR;
     if (is_dir && w->follow && is_loop(w))
         errnum = ELOOP;
@@ -136,7 +159,7 @@ bool dirwalk_next(struct dirwalk *w, struct dirwalk_entry *out)
         return false;
     if (!w->started) {
         w->started = true;
-        look(w, out);
+        look(w, VFS_UNKNOWN, out);
         return true;
     }
     if (w->enter && enter(w, out))
@@ -145,8 +168,9 @@ bool dirwalk_next(struct dirwalk *w, struct dirwalk_entry *out)
         return false;
     struct level *level = &w->levels[w->depth - 1];
     if (level->next < level->count) {
-        set_path(w, level->path_len, level->entries[level->next++].name);
-        look(w, out);
+        const struct vfs_entry *entry = &level->entries[level->next++];
+        set_path(w, level->path_len, entry->name);
+        look(w, entry->type, out);
         return true;
     }
     set_path(w, level->path_len, STR(""));

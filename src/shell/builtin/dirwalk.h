@@ -39,6 +39,10 @@ struct dirwalk *dirwalk_create(
         struct cmd *c, const char *root, bool follow_root, bool follow);
 void dirwalk_destroy(struct dirwalk *w);
 
+/* Nobody looks at more of `st` than its type (below the root), so that most entries need
+ * no stat. */
+void dirwalk_types_only(struct dirwalk *w);
+
 /* False at the end, and when the budget is spent. */
 bool dirwalk_next(struct dirwalk *w, struct dirwalk_entry *out);
 

@@ -1,0 +1,499 @@
+/* Searching one file: a window of whole lines moves over it. */
+#include "shell/builtin/grep.h"
+
+#include "base/utf8.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#define READ_SIZE   ((size_t)96 << 10)
+#define KEEP_BUFFER ((size_t)1 << 20) /* a bigger one is given back after the file */
+#define FLUSH_SIZE  ((size_t)32 << 10)
+
+struct grep_searcher {
+    const struct grep *g;
+    struct regex *re;
+    char *data; /* the window */
+    size_t cap;
+
+    /* of the file being searched */
+    const struct grep_file *file;
+    struct grep_sink *sink;
+    size_t len;      /* bytes in the window */
+    size_t pos;      /* everything before it has been looked at */
+    uint64_t offset; /* of the window in the file */
+    bool at_eof;
+
+    size_t counted; /* newlines before it are in `line` */
+    uint64_t line;
+
+    uint64_t after_left; /* lines of trailing context still to print */
+    uint64_t printed;    /* offset in the file up to which lines were printed */
+    bool *any_printed;   /* in this file or one before: groups are set apart */
+
+    size_t next_match, next_match_end; /* -v: the matching line ahead */
+    bool has_next_match;
+
+    uint64_t selected;
+    bool binary;   /* NULs: no lines are shown */
+    bool withheld; /* a line was selected and not shown */
+    bool failed, stopped;
+};
+
+struct grep_searcher *grep_searcher_create(const struct grep *g, struct regex *re)
+{
+    struct grep_searcher *s = xcalloc(1, sizeof(*s));
+    s->g = g;
+    s->re = re;
+    return s;
+}
+
+void grep_searcher_destroy(struct grep_searcher *s)
+{
+    if (!s)
+        return;
+    free(s->data);
+    free(s);
+}
+
+static void message(struct grep_searcher *s, const char *what)
+{
+    buf_addf(&s->sink->messages, "grep: %s: %s\n", s->file->name, what);
+}
+
+/* --- reading ---------------------------------------------------------------------------
+ */
+
+/* At most one line of the stream, or 0 at its end. */
+static size_t read_line_part(struct grep_searcher *s, char *to, size_t size)
+{
+    struct str view;
+    if (!stream_peek(s->file->stream, &view))
+        return 0;
+    const char *eol = memchr(view.data, s->g->eol, view.len);
+    size_t n = eol ? (size_t)(eol + 1 - view.data) : view.len;
+    n = n < size ? n : size;
+    memcpy(to, view.data, n);
+    stream_consume(s->file->stream, n);
+    return n;
+}
+
+static size_t read_some(struct grep_searcher *s, char *to, size_t size, int *errnum)
+{
+    *errnum = 0;
+    if (s->file->fd >= 0) {
+        ssize_t n;
+        do
+            n = read(s->file->fd, to, size);
+        while (n < 0 && errno == EINTR);
+        *errnum = n < 0 ? errno : 0;
+        return n < 0 ? 0 : (size_t)n;
+    }
+    size_t n = s->file->by_line ? read_line_part(s, to, size)
+                                : stream_read(s->file->stream, to, size);
+    if (!n)
+        *errnum = stream_error(s->file->stream);
+    return n;
+}
+
+/* Where in the window the unprinted context before `pos` begins. */
+static size_t context_start(const struct grep_searcher *s, size_t pos)
+{
+    size_t from = pos;
+    size_t least = s->printed > s->offset ? (size_t)(s->printed - s->offset) : 0;
+    for (uint64_t n = s->g->before; n && from > least; n--) {
+        const char *eol = from > 1 ? memrchr(s->data, s->g->eol, from - 1) : NULL;
+        from = eol ? (size_t)(eol + 1 - s->data) : 0;
+    }
+    return from < least ? least : from;
+}
+
+static uint64_t count_byte(const char *p, const char *end, char byte)
+{
+    uint64_t n = 0;
+    while (p < end) {
+        /* Short runs, so that the inner loop can count in bytes side by side. */
+        const char *stop = end - p > 128 ? p + 128 : end;
+        unsigned char some = 0;
+        for (; p < stop; p++)
+            some = (unsigned char)(some + (*p == byte));
+        n += some;
+    }
+    return n;
+}
+
+static void count_lines(struct grep_searcher *s, size_t upto)
+{
+    if (s->g->line_numbers && upto > s->counted) {
+        s->line += count_byte(s->data + s->counted, s->data + upto, s->g->eol);
+        s->counted = upto;
+    }
+}
+
+static void drop_front(struct grep_searcher *s, size_t n)
+{
+    if (!n)
+        return;
+    count_lines(s, n);
+    memmove(s->data, s->data + n, s->len - n);
+    s->len -= n;
+    s->pos -= n;
+    s->offset += n;
+    s->counted -= n < s->counted ? n : s->counted;
+}
+
+static bool make_room(struct grep_searcher *s)
+{
+    drop_front(s, context_start(s, s->pos));
+    if (s->cap - s->len >= READ_SIZE / 2)
+        return true;
+    size_t cap = s->cap ? s->cap * 2 : READ_SIZE * 2;
+    if (s->len >= s->g->max_line) {
+        char text[80];
+        snprintf(text, sizeof(text), "line or context longer than %zu MiB", s->len >> 20);
+        message(s, text);
+        return false;
+    }
+    s->data = xrealloc(s->data, cap);
+    s->cap = cap;
+    return true;
+}
+
+/* In a binary file NULs end lines too, as they do for GNU. */
+static bool look_for_nul(struct grep_searcher *s, size_t from)
+{
+    const struct grep *g = s->g;
+    if (g->binary == BINARY_TEXT || !g->eol)
+        return true;
+    char *at = memchr(s->data + from, 0, s->len - from);
+    if (!at)
+        return true;
+    if (g->binary == BINARY_SKIP)
+        return false;
+    s->binary = true;
+    for (char *p = at; (p = memchr(p, 0, (size_t)(s->data + s->len - p))); p++)
+        *p = g->eol;
+    return true;
+}
+
+/* More of the file into the window; false: stop with what there is. */
+static bool fill(struct grep_searcher *s)
+{
+    int errnum;
+    if (!make_room(s)) {
+        s->failed = true;
+        return false;
+    }
+    size_t old = s->len, n = read_some(s, s->data + s->len, s->cap - s->len, &errnum);
+    if (errnum) {
+        if (!s->g->no_messages)
+            message(s, strerror(errnum));
+        s->failed = true;
+        return false;
+    }
+    s->at_eof = !n;
+    s->len += n;
+    s->stopped = !s->sink->alive(s->sink, 1 + n / 1024);
+    return !s->stopped && look_for_nul(s, old);
+}
+
+/* The end of the whole lines in the window. */
+static size_t lines_end(const struct grep_searcher *s)
+{
+    if (s->at_eof)
+        return s->len;
+    const char *eol = s->len > s->pos
+                              ? memrchr(s->data + s->pos, s->g->eol, s->len - s->pos)
+                              : NULL;
+    return eol ? (size_t)(eol + 1 - s->data) : s->pos;
+}
+
+/* --- printing --------------------------------------------------------------------------
+ */
+
+/* Hand on what was printed, when it is enough; false: stop. */
+static bool go_on(struct grep_searcher *s)
+{
+    bool now = s->sink->out.len >= FLUSH_SIZE || s->g->line_buffered;
+    s->stopped = !s->sink->alive(s->sink, 1) || (now && !s->sink->flush(s->sink, false));
+    return !s->stopped;
+}
+
+static void put_number(struct grep_searcher *s, uint64_t n, char mark)
+{
+    char text[32], *p = text + sizeof(text);
+    *--p = mark;
+    do
+        *--p = (char)('0' + n % 10);
+    while (n /= 10);
+    size_t len = (size_t)(text + sizeof(text) - p);
+    for (size_t width = s->g->align_tab ? 20 : 0; width > len; width--)
+        buf_addc(&s->sink->out, ' ');
+    buf_add(&s->sink->out, (struct str){ p, len });
+}
+
+static void put_name(struct grep_searcher *s, char mark)
+{
+    buf_add(&s->sink->out, str_of(s->file->name));
+    buf_addc(&s->sink->out, s->g->null_names ? 0 : mark);
+}
+
+/* Text that is no UTF-8 is not shown, unless asked for. */
+static bool is_shown(struct grep_searcher *s, size_t start, size_t end)
+{
+    struct str text = { s->data + start, end - start };
+    if (!s->binary && (s->g->binary == BINARY_TEXT || utf8_valid(text)))
+        return true;
+    s->withheld |= s->g->binary == BINARY_MESSAGE;
+    return false;
+}
+
+static void put_line(struct grep_searcher *s, size_t start, size_t end, char mark)
+{
+    const struct grep *g = s->g;
+    if (s->file->with_name)
+        put_name(s, mark);
+    if (g->line_numbers) {
+        count_lines(s, start);
+        put_number(s, s->line + 1, mark);
+    }
+    if (g->byte_offsets)
+        put_number(s, s->offset + start, mark);
+    if (g->align_tab && (s->file->with_name || g->line_numbers || g->byte_offsets))
+        buf_addc(&s->sink->out, '\t');
+    buf_add(&s->sink->out, (struct str){ s->data + start, end - start });
+    buf_addc(&s->sink->out, g->eol);
+}
+
+static bool put_matches(struct grep_searcher *s, size_t start, size_t end)
+{
+    struct str line = { s->data + start, end - start };
+    struct regex_match m;
+    for (size_t at = 0; at <= line.len;) {
+        if (regex_search(s->re, line, at, false, &m) != REGEX_YES)
+            break;
+        size_t from = (size_t)m.start[0], to = (size_t)m.end[0];
+        if (to > from && is_shown(s, start + from, start + to))
+            put_line(s, start + from, start + to, ':');
+        at = to > from ? to : to + 1;
+        if (!go_on(s))
+            return false;
+    }
+    return true;
+}
+
+static size_t line_end(const struct grep_searcher *s, size_t start, size_t end)
+{
+    const char *eol = memchr(s->data + start, s->g->eol, end - start);
+    return eol ? (size_t)(eol - s->data) : end;
+}
+
+static void note_printed(struct grep_searcher *s, size_t end)
+{
+    s->printed = s->offset + end + 1;
+    *s->any_printed = true;
+}
+
+/* Lines of context in [from, to), at most `*left` of them. */
+static bool put_context(struct grep_searcher *s, size_t from, size_t to, uint64_t *left)
+{
+    while (from < to && *left) {
+        size_t end = line_end(s, from, to);
+        if (!s->g->only_matching && is_shown(s, from, end)) {
+            put_line(s, from, end, '-');
+            note_printed(s, end);
+        }
+        from = end + 1;
+        --*left;
+        if (!go_on(s))
+            return false;
+    }
+    return true;
+}
+
+static void put_separator(struct grep_searcher *s, size_t start)
+{
+    const struct grep *g = s->g;
+    bool gap = !s->printed || s->offset + start > s->printed;
+    if ((g->before || g->after) && g->group_separator && *s->any_printed && gap) {
+        buf_add(&s->sink->out, str_of(g->group_separator));
+        buf_addc(&s->sink->out, '\n');
+    }
+}
+
+/* A selected line, with the context before it. */
+static bool put_selected(struct grep_searcher *s, size_t start, size_t end)
+{
+    size_t before = context_start(s, start);
+    uint64_t all = UINT64_MAX;
+    put_separator(s, before);
+    if (!put_context(s, before, start, &all))
+        return false;
+    s->after_left = s->g->after;
+    if (s->g->only_matching) {
+        note_printed(s, end);
+        return s->g->invert || put_matches(s, start, end);
+    }
+    if (is_shown(s, start, end)) {
+        put_line(s, start, end, ':');
+        note_printed(s, end);
+    }
+    return go_on(s);
+}
+
+/* --- searching -------------------------------------------------------------------------
+ */
+
+/* The first line in [pos, end) that the pattern matches. */
+static bool find_match(
+        struct grep_searcher *s, size_t pos, size_t end, size_t *start, size_t *stop)
+{
+    struct str lines = { s->data, end };
+    enum regex_result r;
+    while ((r = regex_find_line(s->re, lines, pos, s->g->eol, start, stop)) ==
+            REGEX_LIMIT) {
+        if (!s->failed)
+            message(s, "exceeded PCRE's backtracking limit");
+        s->failed = true;
+        if (*stop + 1 >= end)
+            return false;
+        pos = *stop + 1;
+    }
+    return r == REGEX_YES;
+}
+
+/* The first line that the pattern does not match. */
+static bool find_other(
+        struct grep_searcher *s, size_t pos, size_t end, size_t *start, size_t *stop)
+{
+    for (; pos < end; pos = s->next_match_end + 1) {
+        if (!s->has_next_match || s->next_match < pos) {
+            s->has_next_match = true;
+            if (!find_match(s, pos, end, &s->next_match, &s->next_match_end))
+                s->next_match = end;
+        }
+        if (s->next_match > pos) {
+            *start = pos;
+            *stop = line_end(s, pos, end);
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool find_selected(
+        struct grep_searcher *s, size_t pos, size_t end, size_t *start, size_t *stop)
+{
+    return s->g->invert ? find_other(s, pos, end, start, stop)
+                        : find_match(s, pos, end, start, stop);
+}
+
+/* Does a selected line have to be printed? */
+static bool prints_lines(const struct grep_searcher *s)
+{
+    return s->g->report == REPORT_LINES && !s->binary;
+}
+
+/* Is the answer known, so that the rest of the file need not be read? */
+static bool is_decided(const struct grep_searcher *s)
+{
+    if (s->selected >= (uint64_t)s->g->max_count)
+        return true;
+    return s->selected && s->g->report != REPORT_COUNT && !prints_lines(s);
+}
+
+/* All whole lines of the window; false: stop. */
+static bool search_lines(struct grep_searcher *s)
+{
+    size_t end = lines_end(s), start, stop;
+    s->has_next_match = false;
+    while (s->pos < end && !is_decided(s)) {
+        bool found = find_selected(s, s->pos, end, &start, &stop);
+        size_t upto = found ? start : end;
+        if (prints_lines(s) && !put_context(s, s->pos, upto, &s->after_left))
+            return false;
+        s->pos = upto;
+        if (!found)
+            break;
+        s->selected++;
+        s->withheld |= s->binary;
+        if (prints_lines(s) && !put_selected(s, start, stop))
+            return false;
+        s->pos = stop + 1 < end ? stop + 1 : end;
+    }
+    return true;
+}
+
+/* After the last line that -m allows, only its context is printed. */
+static void finish_context(struct grep_searcher *s)
+{
+    while (prints_lines(s) && s->after_left) {
+        size_t end = lines_end(s);
+        if (!put_context(s, s->pos, end, &s->after_left))
+            return;
+        s->pos = end;
+        if (s->at_eof || !s->after_left || !fill(s))
+            return;
+    }
+}
+
+static void search_file(struct grep_searcher *s)
+{
+    while (!s->at_eof && !is_decided(s))
+        if (!fill(s) || !search_lines(s))
+            return;
+    finish_context(s);
+}
+
+static void report(struct grep_searcher *s)
+{
+    struct buf *out = &s->sink->out;
+    switch (s->g->report) {
+    case REPORT_COUNT:
+        if (s->file->with_name)
+            put_name(s, ':');
+        buf_addf(out, "%llu\n", (unsigned long long)s->selected);
+        break;
+    case REPORT_WITH:
+    case REPORT_WITHOUT:
+        if (!s->selected == (s->g->report == REPORT_WITHOUT)) {
+            buf_add(out, str_of(s->file->name));
+            buf_addc(out, s->g->null_names ? 0 : '\n');
+        }
+        break;
+    case REPORT_LINES:
+        if (s->withheld)
+            message(s, "binary file matches");
+        break;
+    case REPORT_NOTHING:
+        break;
+    }
+}
+
+static void start_file(
+        struct grep_searcher *s, const struct grep_file *file, struct grep_sink *sink)
+{
+    s->file = file;
+    s->sink = sink;
+    s->any_printed = &sink->any_printed;
+    s->len = s->pos = s->counted = 0;
+    s->offset = s->line = s->printed = s->after_left = s->selected = 0;
+    s->at_eof = s->binary = s->withheld = s->failed = s->stopped = false;
+}
+
+bool grep_file(struct grep_searcher *s, const struct grep_file *file,
+        struct grep_sink *sink, bool *selected)
+{
+    start_file(s, file, sink);
+    search_file(s);
+    if (!s->stopped)
+        report(s);
+    *selected = s->selected > 0;
+    if (s->cap > KEEP_BUFFER) {
+        free(s->data);
+        s->data = NULL;
+        s->cap = 0;
+    }
+    return !s->failed;
+}

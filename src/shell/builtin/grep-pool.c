@@ -1,0 +1,365 @@
+/*
+ * Helper threads of grep -r: the command walks and opens, they read and search, and the
+ * command prints what they found in the order of the walk.
+ *
+ * A job's output lies in its slot of the ring until the command takes it.  A job that has
+ * found very much waits for that; the first job in the ring never waits for another, so
+ * that everything goes on.  Threads touch their job, their searcher and the pool; no
+ * shell state, no vfs but the open file.
+ */
+#include "shell/builtin/grep.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <time.h>
+
+#define SLOTS       64
+#define MAX_THREADS 4
+#define MAX_WAITING ((size_t)1 << 20) /* bytes of output of one job */
+#define STACK_SIZE  ((size_t)512 << 10)
+#define POLL_NS     20000000 /* how often the command looks at its budget */
+
+struct job {
+    struct vfile *file; /* NULL: only a message */
+    char *name;
+    bool with_name;
+    struct buf out, messages; /* not yet taken by the command */
+    uint64_t steps;
+    bool done, selected, failed;
+    bool separated; /* something was printed: not the first group of lines any more */
+};
+
+struct worker {
+    struct grep_pool *pool;
+    struct grep_searcher *searcher;
+    struct regex *re;
+    struct job *job;
+    uint64_t steps;
+    pthread_t thread;
+};
+
+struct grep_pool {
+    struct grep_run *run;
+    pthread_mutex_t lock;    /* everything below */
+    pthread_cond_t work;     /* a job to take, or the end */
+    pthread_cond_t progress; /* the first job has output, or is done */
+    pthread_cond_t room;     /* output was taken */
+    struct job jobs[SLOTS];
+    size_t first, next, end; /* to print, to take, to fill; modulo SLOTS */
+    bool closing;
+    atomic_bool stop;
+    struct worker workers[MAX_THREADS];
+    size_t count;
+};
+
+static struct job *job_at(struct grep_pool *p, size_t i)
+{
+    return &p->jobs[i % SLOTS];
+}
+
+/* --- in the threads --------------------------------------------------------------------
+ */
+
+static bool worker_alive(struct grep_sink *sink, uint64_t steps)
+{
+    struct worker *w = sink->owner;
+    w->steps += steps;
+    return !atomic_load_explicit(&w->pool->stop, memory_order_relaxed);
+}
+
+static void move_text(struct buf *from, struct buf *to)
+{
+    if (!to->len) {
+        struct buf empty = *to;
+        *to = *from;
+        *from = empty;
+    } else
+        buf_add(to, buf_str(from));
+    buf_clear(from);
+}
+
+static bool worker_flush(struct grep_sink *sink, bool force)
+{
+    struct worker *w = sink->owner;
+    struct grep_pool *p = w->pool;
+    pthread_mutex_lock(&p->lock);
+    while (!force && w->job->out.len > MAX_WAITING && !p->stop)
+        pthread_cond_wait(&p->room, &p->lock);
+    move_text(&sink->out, &w->job->out);
+    move_text(&sink->messages, &w->job->messages);
+    if (w->job == job_at(p, p->first))
+        pthread_cond_signal(&p->progress);
+    pthread_mutex_unlock(&p->lock);
+    return !p->stop;
+}
+
+static struct job *take_job(struct grep_pool *p)
+{
+    struct job *job = NULL;
+    pthread_mutex_lock(&p->lock);
+    while (p->next == p->end && !p->closing)
+        pthread_cond_wait(&p->work, &p->lock);
+    if (p->next != p->end)
+        job = job_at(p, p->next++);
+    pthread_mutex_unlock(&p->lock);
+    return job;
+}
+
+static void end_job(struct worker *w, bool selected, bool failed)
+{
+    struct grep_pool *p = w->pool;
+    pthread_mutex_lock(&p->lock);
+    w->job->selected = selected;
+    w->job->failed = failed;
+    w->job->steps = w->steps;
+    w->job->done = true;
+    if (w->job == job_at(p, p->first))
+        pthread_cond_signal(&p->progress);
+    pthread_mutex_unlock(&p->lock);
+    w->steps = 0;
+}
+
+static void run_job(struct worker *w, struct grep_sink *sink)
+{
+    struct job *job = w->job;
+    bool selected = false, ok = true;
+    if (job->file && !w->pool->stop) {
+        struct grep_file file = {
+            .name = job->name, .with_name = job->with_name, .fd = vfile_fd(job->file)
+        };
+        sink->any_printed = false;
+        ok = grep_file(w->searcher, &file, sink, &selected);
+        if (sink->out.len || sink->messages.len)
+            worker_flush(sink, true);
+    }
+    vfile_close(job->file);
+    job->file = NULL;
+    end_job(w, selected, !ok);
+}
+
+static void *work(void *arg)
+{
+    struct worker *w = arg;
+    struct grep_sink sink = { .out = BUF(SIZE_MAX / 4),
+        .messages = BUF(65536),
+        .flush = worker_flush,
+        .alive = worker_alive,
+        .owner = w };
+    while ((w->job = take_job(w->pool)))
+        run_job(w, &sink);
+    buf_finish(&sink.out);
+    buf_finish(&sink.messages);
+    return NULL;
+}
+
+/* --- starting --------------------------------------------------------------------------
+ */
+
+static size_t thread_count(void)
+{
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof(set), &set))
+        return 0;
+    int n = CPU_COUNT(&set);
+    return n < 2 ? 0 : n < MAX_THREADS ? (size_t)n : MAX_THREADS;
+}
+
+static bool start_worker(struct grep_pool *p, const pthread_attr_t *attributes)
+{
+    struct worker *w = &p->workers[p->count];
+    w->pool = p;
+    w->re = regex_copy(p->run->g->re);
+    w->searcher = grep_searcher_create(p->run->g, w->re);
+    if (!pthread_create(&w->thread, attributes, work, w)) {
+        p->count++;
+        return true;
+    }
+    grep_searcher_destroy(w->searcher);
+    regex_destroy(w->re);
+    return false;
+}
+
+/* Signals are for the thread that runs the command. */
+static void start_workers(struct grep_pool *p)
+{
+    sigset_t all, old;
+    pthread_attr_t attributes;
+    size_t wanted = thread_count();
+    sigfillset(&all);
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, STACK_SIZE);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    while (p->count < wanted && start_worker(p, &attributes))
+        ;
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    pthread_attr_destroy(&attributes);
+}
+
+static void free_pool(struct grep_pool *p)
+{
+    pthread_mutex_destroy(&p->lock);
+    pthread_cond_destroy(&p->work);
+    pthread_cond_destroy(&p->progress);
+    pthread_cond_destroy(&p->room);
+    free(p);
+}
+
+struct grep_pool *grep_pool_create(struct grep_run *run)
+{
+    struct grep_pool *p = xcalloc(1, sizeof(*p));
+    p->run = run;
+    pthread_mutex_init(&p->lock, NULL);
+    pthread_cond_init(&p->work, NULL);
+    pthread_cond_init(&p->progress, NULL);
+    pthread_cond_init(&p->room, NULL);
+    for (size_t i = 0; i < SLOTS; i++) {
+        p->jobs[i].out = BUF(SIZE_MAX / 4);
+        p->jobs[i].messages = BUF(65536);
+    }
+    start_workers(p);
+    if (p->count)
+        return p;
+    free_pool(p);
+    return NULL;
+}
+
+/* --- in the command --------------------------------------------------------------------
+ */
+
+/* Wait a little for the first job; false: the budget is spent.  Called with the lock. */
+static bool wait_for_first(struct grep_pool *p)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += POLL_NS;
+    if (until.tv_nsec >= 1000000000) {
+        until.tv_nsec -= 1000000000;
+        until.tv_sec++;
+    }
+    pthread_cond_timedwait(&p->progress, &p->lock, &until);
+    return !budget_stopped(p->run->c->budget);
+}
+
+/* Files are set apart as groups of lines are, where lines have context. */
+static void print_text(
+        struct grep_pool *p, struct job *job, struct buf *out, struct buf *messages)
+{
+    struct grep_run *run = p->run;
+    const struct grep *g = run->g;
+    bool groups =
+            g->report == REPORT_LINES && (g->before || g->after) && g->group_separator;
+    if (groups && out->len && !job->separated) {
+        if (run->sink.any_printed) {
+            buf_add(&run->sink.out, str_of(g->group_separator));
+            buf_addc(&run->sink.out, '\n');
+        }
+        job->separated = run->sink.any_printed = true;
+    }
+    buf_add(&run->sink.out, buf_str(out));
+    buf_add(&run->sink.messages, buf_str(messages));
+    bool much = run->sink.out.len > 32768 || run->sink.messages.len;
+    if (much && !run->sink.flush(&run->sink, true))
+        run->stop = true;
+}
+
+/* Print what the first job has; true when it has ended.  `wait`: until there is some. */
+static bool print_first(struct grep_pool *p, bool wait)
+{
+    struct job *job = job_at(p, p->first);
+    auto_buf out = BUF(SIZE_MAX / 4);
+    auto_buf messages = BUF(65536);
+    pthread_mutex_lock(&p->lock);
+    while (wait && !job->done && !job->out.len)
+        if (!wait_for_first(p))
+            break;
+    bool done = job->done;
+    if (job->out.len || job->messages.len) {
+        move_text(&job->out, &out);
+        move_text(&job->messages, &messages);
+        pthread_cond_broadcast(&p->room);
+    }
+    pthread_mutex_unlock(&p->lock);
+    if (out.len || messages.len)
+        print_text(p, job, &out, &messages);
+    if (!done)
+        return false;
+    bool alive = budget_spend(p->run->c->budget, job->steps);
+    grep_note(p->run, job->selected, job->failed || !alive);
+    free(job->name);
+    job->name = NULL;
+    pthread_mutex_lock(&p->lock);
+    p->first++;
+    pthread_mutex_unlock(&p->lock);
+    return true;
+}
+
+static void submit(struct grep_pool *p, struct job job)
+{
+    while (p->end - p->first == SLOTS && !p->run->stop) {
+        print_first(p, true);
+        grep_note(p->run, false, false);
+    }
+    while (p->first != p->end && !p->run->stop && print_first(p, false))
+        ;
+    if (p->run->stop) {
+        vfile_close(job.file);
+        free(job.name);
+        return;
+    }
+    pthread_mutex_lock(&p->lock);
+    struct job *slot = job_at(p, p->end++);
+    if (job.messages.len)
+        buf_finish(&slot->messages);
+    else
+        job.messages = slot->messages;
+    job.out = slot->out;
+    *slot = job;
+    pthread_cond_signal(&p->work);
+    pthread_mutex_unlock(&p->lock);
+}
+
+void grep_pool_submit(
+        struct grep_pool *p, struct vfile *file, const char *name, bool with_name)
+{
+    submit(p,
+            (struct job){ .file = file, .name = xstrdup(name), .with_name = with_name });
+}
+
+void grep_pool_message(struct grep_pool *p, const char *message)
+{
+    struct job job = { .messages = BUF(65536) };
+    buf_add(&job.messages, str_of(message));
+    submit(p, job);
+}
+
+void grep_pool_finish(struct grep_pool *p)
+{
+    if (!p)
+        return;
+    while (p->first != p->end && !p->run->stop) {
+        print_first(p, true);
+        grep_note(p->run, false, false);
+    }
+    pthread_mutex_lock(&p->lock);
+    p->stop = p->run->stop;
+    p->closing = true;
+    pthread_cond_broadcast(&p->work);
+    pthread_cond_broadcast(&p->room);
+    pthread_mutex_unlock(&p->lock);
+    for (size_t i = 0; i < p->count; i++) {
+        pthread_join(p->workers[i].thread, NULL);
+        grep_searcher_destroy(p->workers[i].searcher);
+        regex_destroy(p->workers[i].re);
+    }
+    for (; p->first != p->end; p->first++)
+        free(job_at(p, p->first)->name);
+    for (size_t i = 0; i < SLOTS; i++) {
+        buf_finish(&p->jobs[i].out);
+        buf_finish(&p->jobs[i].messages);
+    }
+    if (!p->run->sink.flush(&p->run->sink, true))
+        p->run->stop = true;
+    free_pool(p);
+}
