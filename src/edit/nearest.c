@@ -10,6 +10,7 @@
 
 enum {
     MAX_REPEATS = 4,
+    MAX_CHAIN = 32,    /* looked at of one slot: hashes can be made to collide */
     TABLE_SIZE = 4096, /* of hashes of old_text's lines */
     MAX_OLD_LINES = 2000,
     WEIGHT_COMMON = 1,
@@ -88,10 +89,11 @@ static void count_votes(
         struct line line = line_at(text, at, 0, main);
         at = line.next;
         uint32_t hash = skeleton_hash(line.text);
-        int repeats = 0;
+        int repeats = 0, looked = 0;
         if (!hash)
             continue;
-        for (int j = old->slots[hash % TABLE_SIZE]; j >= 0 && repeats < MAX_REPEATS;
+        for (int j = old->slots[hash % TABLE_SIZE];
+                j >= 0 && repeats < MAX_REPEATS && looked++ < MAX_CHAIN;
                 j = old->lines[j].next) {
             if (old->lines[j].hash != hash)
                 continue;
@@ -160,7 +162,9 @@ static void show_passage(struct str text, enum eol main, const struct passage *p
     buf_add(out, buf_str(&region));
     if (!p->differs_at)
         return;
-    buf_addf(out, "\nFirst difference at line %zu:\n  file:       ", p->differs_at);
+    buf_addf(out,
+            "\nFirst difference at line %zu (line %zu of old_string):\n  file:       ",
+            p->differs_at, p->differs_line);
     show_quoted(p->differs_here, out);
     buf_addf(out, "\n  old_string: ");
     show_quoted(p->differs_old, out);

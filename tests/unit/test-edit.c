@@ -198,7 +198,7 @@ static void test_near_misses(void **state)
         { "one\ntwo\nTHREE\nfour\n", "one\ntwo\nthree and more\nfour",
                 "Nearest passage: 3 of the 4 lines of old_string are there.\n"
                 "     1\tone\n     2\ttwo\n     3\tTHREE\n     4\tfour\n"
-                "First difference at line 3:\n"
+                "First difference at line 3 (line 3 of old_string):\n"
                 "  file:       THREE\n"
                 "  old_string: three and more\n" },
         { "int count_words(char *s);\nint x;\n", "int count_word(char *text);",
