@@ -33,6 +33,9 @@ static void report_open(
     case INPUT_TAC:
         cmd_err(c, "failed to open %s for reading: %s", quote(c, name), why);
         break;
+    case INPUT_OPEN:
+        cmd_err(c, "cannot open %s: %s", name, why);
+        break;
     case INPUT_SORT:
         cmd_err(c, "cannot read: %s: %s", quote_maybe(c, name), why);
         break;

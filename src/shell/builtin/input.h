@@ -18,6 +18,7 @@ enum input_style { /* how failures are worded */
     INPUT_HEAD,    /* head: cannot open 'x' for reading: ... */
     INPUT_TAC,     /* tac: failed to open 'x' for reading: ... */
     INPUT_SORT,    /* sort: cannot read: x: ... */
+    INPUT_OPEN,    /* rev: cannot open x: ... */
 };
 
 struct inputs {
