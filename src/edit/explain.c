@@ -93,9 +93,9 @@ static struct str cut_line(struct str *rest, struct str *eol)
     size_t at = 0;
     while (at < rest->len && rest->data[at] != '\n' && rest->data[at] != '\r')
         at++;
-    size_t len = at + 1 < rest->len && !memcmp(rest->data + at, "\r\n", 2) ? 2
-                 : at < rest->len                                          ? 1
-                                                                           : 0;
+    size_t len = at < rest->len;
+    if (str_starts(str_from(*rest, at), STR("\r\n")))
+        len = 2;
     struct str line = str_sub(*rest, 0, at);
     *eol = str_sub(*rest, at, len);
     *rest = str_from(*rest, at + len);

@@ -4,9 +4,10 @@
 #include "vfs/backend.h"
 
 #include <errno.h>
-#include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
-#include <sys/stat.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -387,6 +388,66 @@ static void test_lost_updates(void **state)
     }
 }
 
+/* A disk quota: the write fails, the file is as it was, and we live on. */
+static void test_file_size_limit(void **state)
+{
+    (void)state;
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (!child) {
+        struct world *w = world_create(WORLD_LOCAL);
+        char *data = arena_zalloc(w->arena, 20001);
+        memset(data, '0', 20000);
+        put(w, name, data);
+        make_dir(w, "d");
+        signal(SIGXFSZ, SIG_IGN); /* as the worker does */
+        struct rlimit limit = { 16384, 16384 };
+        assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+        struct answer a = edit(w, name, STR("0000"), STR("1111"), true);
+        bool right = !a.ok && a.err.code == ERR_LIMIT &&
+                     !strcmp(content_of(w, name), data) &&
+                     !strcmp(names_in(w, "."), "d f.txt");
+        world_destroy(w);
+        _exit(right ? 0 : 1);
+    }
+    int status = -1;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+}
+
+static unsigned next_random(unsigned *seed)
+{
+    *seed = *seed * 1103515245u + 12345u;
+    return *seed >> 16 & 0x7fff;
+}
+
+/* Whatever the bytes and line endings around it: only the span changes. */
+static void test_nothing_else_changes(void **state)
+{
+    (void)state;
+    static const char *const pieces[] = { "\n", "\r\n", "\r", "\xEF\xBB\xBF", "\xE9",
+        "\xC3\xA9", "word", "  ", "\t", "\xC2\xA0" };
+    unsigned seed = 7;
+    for (int round = 0; round < 500; round++) {
+        struct world *w = world_create(WORLD_MEMORY);
+        auto_buf before = BUF(4096);
+        auto_buf after = BUF(4096);
+        for (int half = 0; half < 2; half++) {
+            for (unsigned n = next_random(&seed) % 30; n; n--)
+                buf_add(&before, str_of(pieces[next_random(&seed) % ARRAY_LEN(pieces)]));
+            buf_add(&before, half ? STR("") : STR("NEEDLE"));
+        }
+        size_t at = (size_t)(strstr(before.data, "NEEDLE") - before.data);
+        buf_add(&after, str_sub(buf_str(&before), 0, at));
+        buf_add(&after, STR("PIN"));
+        buf_add(&after, str_from(buf_str(&before), at + 6));
+        put_bytes(w, name, buf_str(&before));
+        assert_true(edit(w, name, STR("NEEDLE"), STR("PIN"), false).ok);
+        check_bytes(w, name, buf_str(&after));
+        world_destroy(w);
+    }
+}
+
 static int64_t now_ms(void)
 {
     struct timespec t;
@@ -431,6 +492,8 @@ int main(void)
         cmocka_unit_test(test_creating),
         cmocka_unit_test(test_paths),
         cmocka_unit_test(test_lost_updates),
+        cmocka_unit_test(test_file_size_limit),
+        cmocka_unit_test(test_nothing_else_changes),
         cmocka_unit_test(test_large_files_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
