@@ -13,7 +13,8 @@
 #define MAX_SPARE  16
 
 struct task {
-    struct task *older; /* towards the first task */
+    struct task *older;   /* towards the first task */
+    struct task *creator; /* joins it before it ends itself */
     struct sched *sched;
     struct context context;
     char *stack;       /* NULL: the thread's own */
@@ -21,7 +22,7 @@ struct task {
     task_fn *fn;
     void *arg;
     int status;
-    bool ended;
+    bool ended, cancelled;
     const bool *ready; /* NULL: can run */
     int64_t wake_ns;   /* sleeping until then; 0: not asleep */
 };
@@ -117,7 +118,7 @@ static void give_stack(struct sched *s, char *stack)
 
 static bool can_run(const struct task *t, bool stopped, int64_t *now)
 {
-    if (stopped || (!t->ready && !t->wake_ns) || (t->ready && *t->ready))
+    if (stopped || t->cancelled || (!t->ready && !t->wake_ns) || (t->ready && *t->ready))
         return true;
     if (!t->wake_ns)
         return false;
@@ -191,13 +192,25 @@ struct task *sched_spawn(struct sched *s, task_fn *fn, void *arg)
     if (!stack)
         return NULL;
     struct task *t = xcalloc(1, sizeof(*t));
-    *t = (struct task){
-        .sched = s, .stack = stack, .floor = stack, .fn = fn, .arg = arg
-    };
+    *t = (struct task){ .creator = s->current,
+        .sched = s,
+        .stack = stack,
+        .floor = stack,
+        .fn = fn,
+        .arg = arg,
+        .cancelled = s->current->cancelled };
     context_init(&t->context, stack, TASK_STACK, entry);
     t->older = s->newest;
     s->newest = t;
     return t;
+}
+
+void sched_cancel(struct task *t)
+{
+    t->cancelled = true;
+    for (struct task *other = t->sched->newest; other; other = other->older)
+        if (other->creator == t && !other->cancelled)
+            sched_cancel(other);
 }
 
 bool sched_has_ended(const struct task *t)
@@ -239,7 +252,7 @@ bool sched_sleep(struct sched *s, int64_t ns)
     self->wake_ns = now_ns() + (ns > 0 ? ns : 0);
     block(s);
     self->wake_ns = 0;
-    return !budget_stopped(s->budget);
+    return !self->cancelled && !budget_stopped(s->budget);
 }
 
 int sched_join(struct sched *s, struct task *t)

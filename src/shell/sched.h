@@ -30,6 +30,10 @@ struct task *sched_spawn(struct sched *s, task_fn *fn, void *arg);
 /* Run others until the task has ended; returns its status and frees it. */
 int sched_join(struct sched *s, struct task *t);
 
+/* Every wait of the task, and of those it started, answers false from now on, so that it
+ * ends soon. */
+void sched_cancel(struct task *t);
+
 /* Has it ended?  Then sched_join() does not wait. */
 bool sched_has_ended(const struct task *t);
 

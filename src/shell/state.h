@@ -24,6 +24,8 @@ enum shell_flow {
     FLOW_CONTINUE, /* the same, then go on with the last */
     FLOW_RETURN,   /* leave the function or sourced file */
     FLOW_EXIT,     /* leave the (sub)shell: exit, set -e, set -u, ${x:?} */
+    FLOW_DISCARD, /* an expansion failed: give up the line, go on with the next one of the
+                     script; a subshell ends with status 1 */
 };
 
 /* set -o NAME, in the order of $-. */
@@ -41,6 +43,7 @@ enum shell_set {
     SET_FUNCTRACE = 1 << 10, /* T */
     SET_POSIX = 1 << 11,
     SET_BRACEEXPAND = 1 << 12, /* B, on by default */
+    SET_PHYSICAL = 1 << 13,    /* P: cd and pwd resolve links */
 };
 
 enum shell_shopt {
@@ -65,17 +68,19 @@ struct function {
     int refs;
 };
 
-/* Functions by name; shared copy-on-write between subshells. */
+/* Functions by name; shared copy-on-write between subshells.  NULL is an empty one. */
 struct functions;
-struct function *functions_find(struct functions *f, struct str name);
-struct functions *functions_create(void);
+struct function *functions_find(const struct functions *f, struct str name);
 struct functions *functions_fork(struct functions *f);
 void functions_destroy(struct functions *f);
-void functions_set(struct functions *f, struct str name, struct script *script,
+void functions_set(struct functions **f, struct str name, struct script *script,
         const struct node *body);
-bool functions_unset(struct functions *f, struct str name);
-void functions_names(
-        struct functions *f, struct arena *arena, struct str **names, size_t *count);
+bool functions_unset(struct functions **f, struct str name);
+/* Sorted, in `arena`. */
+void functions_names(const struct functions *f, struct arena *arena, struct str **names,
+        size_t *count);
+struct function *function_ref(struct function *f);
+void function_unref(struct function *f);
 
 /* Positional parameters: shared by the shells forked while they were in force. */
 struct arg_block {
@@ -100,7 +105,7 @@ struct frame { /* one per function call or sourced file: FUNCNAME, caller, local
     size_t vars_depth;
 };
 
-struct jobs;
+struct job;
 struct substitution;
 
 struct shell {
@@ -108,6 +113,7 @@ struct shell {
     struct sched *sched;
     struct budget *budget; /* of the current run; shared with the subshells */
     struct shell *parent;  /* NULL: the session's shell */
+    struct shell *session; /* the outermost one */
     const char *name;      /* before messages */
 
     struct vars *vars;
@@ -136,20 +142,31 @@ struct shell {
     unsigned depth;       /* functions, subshells, eval, source nested */
     unsigned errexit_off; /* >0: inside a condition, && || or !: set -e does not end it */
     struct frame *frame;
-    struct script *script; /* being run */
-    struct arena *arena;   /* scratch of the running command; marked and rewound */
-    uint32_t line;         /* $LINENO */
-    int64_t started_ns;    /* $SECONDS */
-    uint64_t random;       /* state of $RANDOM */
-    int pid;               /* $BASHPID; the session's is 1 */
+    size_t base_scope;       /* vars_depth() outside all functions */
+    struct script *script;   /* being run */
+    struct arena *arena;     /* scratch of the running command; marked and rewound */
+    uint32_t line;           /* $LINENO */
+    int64_t started_ns;      /* $SECONDS */
+    uint64_t random;         /* state of $RANDOM */
+    struct str command_text; /* $BASH_COMMAND; lives in its script */
+    struct str *dirs;        /* pushd: below the current one, the top is last */
+    size_t dir_count, dir_cap;
+    size_t getopts_at;     /* in the word of $OPTIND: the next letter; 0: at its start */
+    int64_t getopts_index; /* the $OPTIND that getopts left */
+    int pid;               /* $BASHPID; of the session: $$ */
+    int next_pid;          /* of the session: for the next subshell */
     int last_background;   /* $! */
     char **traps;          /* by enum shell_trap; NULL: none at all */
     bool in_trap;
-    unsigned trap_mask;  /* 1 << TRAP_ERR...: not inherited by this function */
-    bool called_exit;    /* the flow is FLOW_EXIT because of `exit` */
-    bool keep_redirects; /* `exec` without a command: do not restore */
-    struct jobs *jobs;   /* jobs.c; of this shell alone */
-    struct substitution *substitutions;      /* alive until the command ends */
+    unsigned trap_mask; /* 1 << TRAP_ERR...: not inherited by this function */
+    bool changed_umask; /* a subshell did: the one before comes back at its end */
+    uint32_t outer_umask;
+    bool called_exit;                   /* the flow is FLOW_EXIT because of `exit` */
+    bool keep_redirects;                /* `exec` without a command: do not restore */
+    struct job *jobs;                   /* jobs.c; of this shell alone */
+    struct substitution *substitutions; /* alive until the command ends */
+    struct substitution *lingering;     /* those that `exec` kept open */
+    int trace_level; /* nested $( ): how many + before what `set -x` shows */
     const struct assign *const *arg_assigns; /* by argv index, see CMD_ASSIGNS; or NULL */
 };
 
@@ -179,6 +196,11 @@ void shell_err(struct shell *sh, const char *fmt, ...) PRINTF(2, 3);
 
 /* The script (or subshell) must end: FLOW_EXIT with this status.  Returns false. */
 bool shell_exit(struct shell *sh, int status);
+
+/* The rest of the script's current line is dropped (a failed expansion or assignment).
+ * Returns false. */
+bool shell_discard(struct shell *sh, int status);
+
 static inline bool shell_is_ending(const struct shell *sh)
 {
     return sh->flow != FLOW_NONE || budget_stopped(sh->budget);

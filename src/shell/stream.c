@@ -575,6 +575,11 @@ void stream_sync(struct stream *s)
     s->in_at = s->in_len = 0;
 }
 
+bool stream_is_shared(const struct stream *s)
+{
+    return s->refs > 1;
+}
+
 bool stream_is_null(const struct stream *s)
 {
     return s->kind == STREAM_NULL;

@@ -41,6 +41,7 @@ struct stream *stream_fd(int fd); /* a real descriptor, not closed by us */
 void stream_pipe(struct sched *sched, struct stream **reader, struct stream **writer);
 
 struct stream *stream_ref(struct stream *s);
+bool stream_is_shared(const struct stream *s); /* more than one reference */
 void stream_unref(struct stream *s); /* NULL is fine; the last one flushes and closes */
 
 /* True with at least one byte in `*view` (valid until the next call on this stream: write

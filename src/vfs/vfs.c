@@ -95,6 +95,11 @@ void vfs_set_budget(struct vfs *vfs, struct budget *budget)
     vfs->budget = budget;
 }
 
+uint32_t vfs_umask(const struct vfs *vfs)
+{
+    return vfs->options.umask;
+}
+
 void vfs_set_umask(struct vfs *vfs, uint32_t mask)
 {
     vfs->options.umask = mask & 0777;

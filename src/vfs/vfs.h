@@ -104,6 +104,7 @@ void vfs_set_budget(struct vfs *vfs, struct budget *budget);
 
 /* For what is created from now on.  The process's own umask applies too: set it to 0. */
 void vfs_set_umask(struct vfs *vfs, uint32_t mask);
+uint32_t vfs_umask(const struct vfs *vfs);
 
 /*
  * Put a backend at `at` ("/" first, then e.g. "/mnt/data"); takes over `self`, also on

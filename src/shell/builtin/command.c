@@ -1,0 +1,221 @@
+/* command builtin exec type hash: which command a name means */
+#include "shell/builtin/letters.h"
+#include "shell/builtin/shquote.h"
+#include "shell/builtin/table.h"
+#include "shell/exec.h"
+#include "shell/parse.h"
+
+enum describe { DESCRIBE_NAME, DESCRIBE_SENTENCE, DESCRIBE_WORD };
+
+static bool is_keyword(const char *name)
+{
+    static const char *const keywords[] = { "if", "then", "else", "elif", "fi", "case",
+        "esac", "for", "select", "while", "until", "do", "done", "in", "function", "time",
+        "{", "}", "!", "[[", "]]", "coproc" };
+    for (size_t i = 0; i < ARRAY_LEN(keywords); i++)
+        if (!strcmp(name, keywords[i]))
+            return true;
+    return false;
+}
+
+static const struct str *find_alias(struct shell *sh, const char *name)
+{
+    for (size_t i = 0; i < sh->alias_count; i += 2)
+        if (str_is(sh->aliases[i], name))
+            return &sh->aliases[i + 1];
+    return NULL;
+}
+
+static bool describe_alias(
+        struct cmd *c, const char *name, struct str text, enum describe how)
+{
+    if (how == DESCRIBE_WORD)
+        return cmd_put(c, STR("alias\n"));
+    if (how == DESCRIBE_SENTENCE)
+        return cmd_printf(c, "%s is aliased to `%.*s'\n", name, STR_ARG(text));
+    struct str quoted = quote_single(text, c->arena);
+    return cmd_printf(c, "alias %s=%.*s\n", name, STR_ARG(quoted));
+}
+
+static bool describe_function(
+        struct cmd *c, const char *name, const struct function *fn, enum describe how)
+{
+    if (how == DESCRIBE_WORD)
+        return cmd_put(c, STR("function\n"));
+    if (how == DESCRIBE_NAME)
+        return cmd_printf(c, "%s\n", name);
+    auto_buf text = BUF(c->budget->max_memory);
+    buf_addf(&text, "%s is a function\n%s () \n", name, name);
+    ast_print(fn->body, &text);
+    buf_addc(&text, '\n');
+    return cmd_put(c, buf_str(&text));
+}
+
+static bool describe_simple(
+        struct cmd *c, const char *name, const char *kind, enum describe how)
+{
+    if (how == DESCRIBE_NAME)
+        return cmd_printf(c, "%s\n", name);
+    if (how == DESCRIBE_WORD)
+        return cmd_printf(c, "%s\n", kind);
+    return cmd_printf(c, "%s is a shell %s\n", name, kind);
+}
+
+/* False: there is no such command (nothing was printed). */
+static bool describe(struct cmd *c, const char *name, enum describe how, bool functions)
+{
+    struct shell *sh = c->shell;
+    const struct str *alias = find_alias(sh, name);
+    bool ok;
+    if (alias && (sh->shopt & SHOPT_EXPAND_ALIASES)) {
+        ok = describe_alias(c, name, *alias, how);
+        return ok || true;
+    }
+    if (is_keyword(name)) {
+        ok = describe_simple(c, name, "keyword", how);
+        return ok || true;
+    }
+    struct function *fn = functions ? functions_find(sh->functions, str_of(name)) : NULL;
+    if (fn) {
+        ok = describe_function(c, name, fn, how);
+        return ok || true;
+    }
+    if (!exec_find_builtin(name))
+        return false;
+    ok = describe_simple(c, name, "builtin", how);
+    return ok || true;
+}
+
+/* command -v, command -V, type. */
+static int describe_all(
+        struct cmd *c, int first, enum describe how, bool functions, bool quiet)
+{
+    int found = 0;
+    for (int i = first; i < c->argc; i++) {
+        if (describe(c, c->argv[i], how, functions))
+            found++;
+        else if (!quiet)
+            cmd_err(c, "%s: not found", c->argv[i]);
+    }
+    return found;
+}
+
+static int cmd_command(struct cmd *c)
+{
+    enum describe how = DESCRIBE_NAME;
+    bool describes = false;
+    struct letters l = letters_of(c, "pvV", "command [-pVv] command [arg ...]");
+    for (int k; (k = letters_next(&l)) != CMD_END;) {
+        if (k == CMD_BAD)
+            return 2;
+        if (k == 'p')
+            continue;
+        describes = true;
+        how = k == 'v' ? DESCRIBE_NAME : DESCRIBE_SENTENCE;
+    }
+    if (l.index >= c->argc)
+        return 0;
+    if (describes)
+        return !describe_all(c, l.index, how, true, how == DESCRIBE_NAME);
+    return exec_lookup(c->shell, c->argc - l.index, c->argv + l.index, true);
+}
+
+static int cmd_builtin(struct cmd *c)
+{
+    int i = c->argc > 1 && !strcmp(c->argv[1], "--") ? 2 : 1;
+    if (i >= c->argc)
+        return 0;
+    const struct command *command = command_find(str_of(c->argv[i]));
+    if (!command) {
+        cmd_err(c, "%s: not a shell builtin", c->argv[i]);
+        return 1;
+    }
+    return exec_builtin(c->shell, command, c->argc - i, c->argv + i);
+}
+
+static int cmd_type(struct cmd *c)
+{
+    enum describe how = DESCRIBE_SENTENCE;
+    bool functions = true, path = false;
+    struct letters l = letters_of(c, "afptP", "type [-afptP] name [name ...]");
+    for (int k; (k = letters_next(&l)) != CMD_END;) {
+        if (k == CMD_BAD)
+            return 2;
+        if (k == 't')
+            how = DESCRIBE_WORD;
+        if (k == 'f')
+            functions = false;
+        if (k == 'p' || k == 'P')
+            path = true;
+    }
+    if (path) /* nothing here is a file */
+        return l.index >= c->argc ? 0 : 1;
+    int count = c->argc - l.index;
+    int found = describe_all(c, l.index, how, functions, how == DESCRIBE_WORD);
+    return found == count ? 0 : 1;
+}
+
+static int cmd_exec(struct cmd *c)
+{
+    struct letters l =
+            letters_of(c, "cla:", "exec [-cl] [-a name] [command [argument ...]]");
+    for (int k; (k = letters_next(&l)) != CMD_END;)
+        if (k == CMD_BAD)
+            return 2;
+    if (l.index >= c->argc) {
+        c->shell->keep_redirects = true;
+        return 0;
+    }
+    /* There is no process to replace: run it, then end, which looks the same. */
+    int status = exec_lookup(c->shell, c->argc - l.index, c->argv + l.index, true);
+    shell_exit(c->shell, status);
+    return status;
+}
+
+static int cmd_hash(struct cmd *c)
+{
+    struct letters l =
+            letters_of(c, "lrp:dt", "hash [-lr] [-p pathname] [-dt] [name ...]");
+    for (int k; (k = letters_next(&l)) != CMD_END;)
+        if (k == CMD_BAD)
+            return 2;
+    int status = 0;
+    for (int i = l.index; i < c->argc; i++)
+        if (!exec_find_builtin(c->argv[i]) &&
+                !functions_find(c->shell->functions, str_of(c->argv[i]))) {
+            cmd_err(c, "%s: not found", c->argv[i]);
+            status = 1;
+        }
+    return status;
+}
+
+const struct command command_command = { .name = "command",
+    .run = cmd_command,
+    .usage = "[-pVv] COMMAND [ARG]...",
+    .summary = "Run a builtin even if a function has its name; -v, -V: say what it is.",
+    .flags = CMD_BUILTIN | CMD_SHELL | CMD_PREFIX };
+
+const struct command command_builtin = { .name = "builtin",
+    .run = cmd_builtin,
+    .usage = "[COMMAND [ARG]...]",
+    .summary = "Run a builtin even if a function has its name.",
+    .flags = CMD_BUILTIN | CMD_SHELL | CMD_PREFIX };
+
+const struct command command_type = { .name = "type",
+    .run = cmd_type,
+    .usage = "[-afptP] NAME...",
+    .summary = "Say what a name would mean as a command.",
+    .flags = CMD_BUILTIN };
+
+const struct command command_exec = { .name = "exec",
+    .run = cmd_exec,
+    .usage = "[COMMAND [ARG]...] [REDIRECTION]...",
+    .summary = "Keep the redirections for the rest of the script; with COMMAND: run it, "
+               "then end.",
+    .flags = CMD_BUILTIN | CMD_SPECIAL | CMD_SHELL };
+
+const struct command command_hash = { .name = "hash",
+    .run = cmd_hash,
+    .usage = "[-r] [NAME]...",
+    .summary = "Check that commands exist; there is nothing to remember.",
+    .flags = CMD_BUILTIN };

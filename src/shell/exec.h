@@ -1,0 +1,129 @@
+/*
+ * exec.h - what the files that run commands share: exec.c (compound commands),
+ * run-simple.c (simple commands), run-redirect.c, run-pipeline.c, run-cond.c, trap.c,
+ * jobs.c.
+ */
+#ifndef SHELL_EXEC_H
+#define SHELL_EXEC_H
+
+#include "shell/expand.h"
+#include "shell/state.h"
+
+#define EXEC_STACK_MIN ((size_t)64 << 10) /* what running one more level may need */
+
+/* May one more function, subshell, eval or sourced file begin?  False: the budget was
+ * stopped.  Paired with exec_leave(). */
+MUST_CHECK bool exec_enter(struct shell *sh);
+void exec_leave(struct shell *sh);
+
+/* Parse text that is to run in `sh`; reports failures and sets status 2.  The caller
+ * unrefs. */
+MUST_CHECK bool exec_parse(
+        struct shell *sh, struct str text, struct str name, struct script **out);
+
+/* A command that `set -e` and the ERR trap look at has ended; returns sh->status. */
+int exec_finish(struct shell *sh, int status);
+
+int exec_simple(struct shell *sh, const struct node *n);
+int exec_pipeline(struct shell *sh, const struct node *n);
+int exec_background(struct shell *sh, const struct node *n);
+int exec_cond(struct shell *sh, const struct node *n);
+
+/* Run a function with argv[1..] as $1...; its redirects included. */
+int exec_function(struct shell *sh, struct function *fn, int argc, char **argv);
+
+/* Run a builtin on the shell's descriptors, and flush what it wrote. */
+int exec_builtin(struct shell *sh, const struct command *command, int argc, char **argv);
+
+/* Look `argv[0]` up and run it; `no_functions` for `command` and `builtin`.  127 and a
+ * message: not found. */
+int exec_lookup(struct shell *sh, int argc, char **argv, bool no_functions);
+
+/* A builtin by name, or as /bin/NAME; NULL: there is none. */
+const struct command *exec_find_builtin(const char *name);
+
+/* "NAME: command not found" with the nearest offered name; 127. */
+int exec_not_found(struct shell *sh, const char *name);
+
+/* Append to the fields of a command, in sh->arena. */
+void exec_push(struct shell *sh, struct fields *f, char *item);
+
+/* --- positional parameters -------------------------------------------------------------
+ */
+
+struct saved_args {
+    char **args;
+    int count;
+    struct arg_block *block;
+};
+void args_enter(
+        struct shell *sh, size_t count, char *const *items, struct saved_args *saved);
+void args_leave(struct shell *sh, const struct saved_args *saved);
+void args_shift(struct shell *sh, int n); /* 0 <= n <= $# */
+void args_unref(struct arg_block *block);
+
+/* --- subshells -----------------------------------------------------------------------
+ */
+
+/* The end of a subshell: its EXIT trap, its jobs; returns its status. */
+int exec_end_subshell(struct shell *sub);
+
+/* The frames of `sub` are its own from now on: it may outlive the function it is in. */
+void exec_own_frames(struct shell *sub);
+
+/* Through sequences and pipelines of one. */
+const struct node *exec_unwrap(const struct node *n);
+
+/* --- redirections --------------------------------------------------------------------
+ */
+
+struct saved_fd {
+    struct saved_fd *next;
+    int fd;
+    struct stream *stream; /* what was there before */
+};
+
+/* Left to right; what was there is put before `*saved` (begin with NULL).  False: the
+ * message was written, and what was done is still to be undone. */
+MUST_CHECK bool redirect_apply(struct shell *sh, const struct redirect *redirects,
+        size_t count, struct saved_fd **saved);
+void redirect_undo(struct shell *sh, struct saved_fd *saved);
+void redirect_keep(struct saved_fd *saved);
+
+/* Put `s` (borrowed) at `fd`, remembering what was there. */
+void redirect_put(struct shell *sh, int fd, struct stream *s, struct saved_fd **saved);
+
+/* Is it `NAME` alone as in $(<file)? The one redirect, or NULL. */
+const struct redirect *redirect_lone_read(const struct node *n);
+
+/* --- traps ---------------------------------------------------------------------------
+ */
+
+void trap_run(struct shell *sh, enum shell_trap which);
+static inline bool trap_is_set(const struct shell *sh, enum shell_trap which)
+{
+    return sh->traps && sh->traps[which] && !sh->in_trap &&
+           !(sh->trap_mask & 1u << which);
+}
+void trap_set(struct shell *sh, enum shell_trap which, const char *text); /* NULL: none */
+void trap_free(struct shell *sh);
+void trap_fork(struct shell *sub); /* what a subshell keeps */
+
+/* --- jobs ----------------------------------------------------------------------------
+ */
+
+/* Run all jobs to their end.  jobs_close() also closes what leads to lingering process
+ * substitutions (`exec > >(cmd)`), waits for those, and forgets everything. */
+void jobs_finish(struct shell *sh);
+void jobs_close(struct shell *sh);
+void substitutions_close(struct shell *sh);
+
+/* The command ends that may have started process substitutions after `before`. */
+void substitutions_end(struct shell *sh, struct substitution *before);
+
+/* `set -x`: "+ a b" on stderr. */
+void xtrace_args(struct shell *sh, size_t count, char *const *args);
+void xtrace_text(struct shell *sh, struct str text);
+void xtrace_assign(struct shell *sh, const struct assign *a);
+
+#endif

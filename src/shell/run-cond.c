@@ -1,0 +1,173 @@
+/* [[ ]]: the tree is made by the parser; what it shares with `test` is file_test(). */
+#include "search/regex.h"
+#include "shell/exec.h"
+#include "shell/expand.h"
+#include "shell/filetest.h"
+#include "shell/pattern.h"
+
+enum answer { NO, YES, FAILED };
+
+static enum answer yes_if(bool cond)
+{
+    return cond ? YES : NO;
+}
+
+static enum answer match_pattern(struct shell *sh, const struct cond *c, struct str left)
+{
+    struct str pattern;
+    if (!expand_pattern(sh, c->right, sh->arena, &pattern))
+        return FAILED;
+    enum pattern_flags flags = PATTERN_EXTGLOB;
+    if (sh->shopt & SHOPT_NOCASEMATCH)
+        flags |= PATTERN_FOLD;
+    return yes_if(pattern_match(pattern, left, flags) == (c->op == COND_EQ));
+}
+
+/* BASH_REMATCH from the last match, or empty. */
+static bool set_rematch(struct shell *sh, struct str text, const struct regex_match *m)
+{
+    struct error err;
+    struct str name = STR("BASH_REMATCH");
+    if (!vars_clear_array(sh->vars, name, false, &err))
+        return false;
+    for (size_t i = 0; m && i < m->groups; i++) {
+        struct str group = { "", 0 };
+        if (m->start[i] >= 0)
+            group = str_sub(text, (size_t)m->start[i], (size_t)(m->end[i] - m->start[i]));
+        if (!vars_set_index(sh->vars, name, (int64_t)i, group, &err))
+            return false;
+    }
+    return true;
+}
+
+static enum answer match_regex(struct shell *sh, const struct cond *c, struct str left)
+{
+    struct str pattern;
+    if (!expand_regex(sh, c->right, sh->arena, &pattern))
+        return FAILED;
+    struct regex *re;
+    struct error err;
+    enum regex_flags flags = sh->shopt & SHOPT_NOCASEMATCH ? REGEX_FOLD : 0;
+    if (!regex_compile(pattern, REGEX_EXTENDED, flags, &re, &err)) {
+        shell_err(sh, "[[: invalid regular expression `%.*s': %s", STR_ARG(pattern),
+                err.message);
+        return FAILED;
+    }
+    struct regex_match m;
+    enum regex_result result = regex_search(re, left, 0, false, &m);
+    bool ok = set_rematch(sh, left, result == REGEX_YES ? &m : NULL);
+    if (result == REGEX_LIMIT)
+        shell_err(sh, "[[: `%.*s': the match was given up (too much backtracking)",
+                STR_ARG(pattern));
+    regex_destroy(re);
+    return result == REGEX_LIMIT || !ok ? FAILED : yes_if(result == REGEX_YES);
+}
+
+static bool compare_numbers(enum cond_op op, int64_t a, int64_t b)
+{
+    switch (op) {
+    case COND_NUM_EQ:
+        return a == b;
+    case COND_NUM_NE:
+        return a != b;
+    case COND_NUM_LT:
+        return a < b;
+    case COND_NUM_LE:
+        return a <= b;
+    case COND_NUM_GT:
+        return a > b;
+    case COND_NUM_GE:
+        return a >= b;
+    case COND_EQ:
+    case COND_NE:
+    case COND_MATCH:
+    case COND_LESS:
+    case COND_GREATER:
+    case COND_NEWER:
+    case COND_OLDER:
+    case COND_SAME:
+        break;
+    }
+    return false;
+}
+
+static enum answer eval_numbers(struct shell *sh, const struct cond *c)
+{
+    int64_t a, b;
+    if (!expand_arith(sh, c->left_arith, &a) || !expand_arith(sh, c->right_arith, &b))
+        return NO;
+    return yes_if(compare_numbers(c->op, a, b));
+}
+
+static enum answer eval_binary(struct shell *sh, const struct cond *c)
+{
+    if (c->op >= COND_NUM_EQ && c->op <= COND_NUM_GE)
+        return eval_numbers(sh, c);
+    struct str left, right;
+    if (!expand_string(sh, c->left, sh->arena, &left))
+        return FAILED;
+    if (c->op == COND_EQ || c->op == COND_NE)
+        return match_pattern(sh, c, left);
+    if (c->op == COND_MATCH)
+        return match_regex(sh, c, left);
+    if (!expand_string(sh, c->right, sh->arena, &right))
+        return FAILED;
+    if (c->op == COND_LESS)
+        return yes_if(str_cmp(left, right) < 0);
+    if (c->op == COND_GREATER)
+        return yes_if(str_cmp(left, right) > 0);
+    return yes_if(filetest_pair(sh, c->op, left, right));
+}
+
+static enum answer eval_unary(struct shell *sh, const struct cond *c)
+{
+    struct str text;
+    if (!expand_string(sh, c->left, sh->arena, &text))
+        return FAILED;
+    return yes_if(filetest_unary(sh, (char)c->op, text));
+}
+
+static enum answer eval(struct shell *sh, const struct cond *c)
+{
+    switch (c->type) {
+    case COND_WORD: {
+        struct str text;
+        if (!expand_string(sh, c->left, sh->arena, &text))
+            return FAILED;
+        return yes_if(text.len != 0);
+    }
+    case COND_UNARY:
+        return eval_unary(sh, c);
+    case COND_BINARY:
+        return eval_binary(sh, c);
+    case COND_NOT: {
+        enum answer a = eval(sh, c->a);
+        return a == FAILED ? FAILED : yes_if(a == NO);
+    }
+    case COND_AND: {
+        enum answer a = eval(sh, c->a);
+        return a == YES ? eval(sh, c->b) : a;
+    }
+    case COND_OR: {
+        enum answer a = eval(sh, c->a);
+        return a == NO ? eval(sh, c->b) : a;
+    }
+    }
+    return FAILED;
+}
+
+int exec_cond(struct shell *sh, const struct node *n)
+{
+    sh->line = n->pos.line;
+    if (trap_is_set(sh, TRAP_DEBUG))
+        trap_run(sh, TRAP_DEBUG);
+    if (sh->set & SET_XTRACE)
+        xtrace_text(sh, n->source);
+    struct arena_mark mark = arena_mark(sh->arena);
+    enum answer a = eval(sh, n->cond);
+    arena_rewind(sh->arena, mark);
+    if (a == FAILED && sh->flow != FLOW_NONE)
+        return sh->status;
+    static const int statuses[] = { [NO] = 1, [YES] = 0, [FAILED] = 2 };
+    return exec_finish(sh, statuses[a]);
+}

@@ -1,0 +1,69 @@
+#include "shell/exec.h"
+
+void trap_set(struct shell *sh, enum shell_trap which, const char *text)
+{
+    if (!sh->traps)
+        sh->traps = xcalloc(TRAP_COUNT, sizeof(*sh->traps));
+    char *copy = text ? xstrdup(text) : NULL;
+    free(sh->traps[which]);
+    sh->traps[which] = copy;
+    if (text && which < TRAP_SIGNAL)
+        sh->trap_mask &= ~(1u << which);
+}
+
+void trap_free(struct shell *sh)
+{
+    for (size_t i = 0; sh->traps && i < TRAP_COUNT; i++)
+        free(sh->traps[i]);
+    free(sh->traps);
+    sh->traps = NULL;
+}
+
+/* EXIT belongs to the shell that set it; ERR and the like go on only when traced; an
+ * ignored signal stays ignored. */
+void trap_fork(struct shell *sub)
+{
+    char **traps = sub->traps;
+    sub->traps = NULL;
+    for (size_t i = 0; traps && i < TRAP_COUNT; i++) {
+        bool keep = i >= TRAP_SIGNAL                      ? traps[i] && !*traps[i]
+                    : i == TRAP_ERR                       ? sub->set & SET_ERRTRACE
+                    : i == TRAP_DEBUG || i == TRAP_RETURN ? sub->set & SET_FUNCTRACE
+                                                          : false;
+        if (keep && traps[i])
+            trap_set(sub, i, traps[i]);
+    }
+}
+
+void trap_run(struct shell *sh, enum shell_trap which)
+{
+    if (sh->in_trap)
+        return;
+    struct arena_mark mark = arena_mark(sh->arena);
+    struct str text = arena_str(sh->arena, str_of(sh->traps[which]));
+    int status = sh->status;
+    uint32_t line = sh->line;
+    sh->in_trap = true;
+    exec_text(sh, text, STR("trap"));
+    sh->in_trap = false;
+    if (sh->flow == FLOW_NONE)
+        sh->status = status;
+    sh->line = line;
+    arena_rewind(sh->arena, mark);
+}
+
+int exec_text(struct shell *sh, struct str text, struct str name)
+{
+    struct script *script;
+    if (!exec_enter(sh))
+        return sh->status;
+    if (exec_parse(sh, text, name, &script)) {
+        struct script *outer = sh->script;
+        sh->script = script;
+        exec_node(sh, script->root);
+        sh->script = outer;
+        script_unref(script);
+    }
+    exec_leave(sh);
+    return sh->status;
+}
