@@ -7,7 +7,10 @@
  * component by component with O_NOFOLLOW, which promises the same.  No /proc is needed.
  *
  * What this cannot see: a hard link to a denied file under another name, and another
- * file system mounted inside the folder (it is part of the tree).
+ * file system mounted inside the folder (it is part of the tree).  What a confined
+ * process cannot do: change the times of a link, or the mode of a file that it can
+ * neither read nor write, for both take a name instead of a descriptor
+ * (confine/confine.h).
  */
 #ifndef VFS_LOCAL_H
 #define VFS_LOCAL_H
