@@ -391,6 +391,7 @@ int shell_run(struct shell *sh, struct str text, const struct shell_limits *limi
         .alarm = alarm };
     sh->budget = &budget;
     sched_set_budget(sh->sched, &budget);
+    vfs_set_budget(sh->vfs, &budget);
     sh->base_scope = vars_depth(sh->vars);
     shell_set_fd(sh, 0, stream_ref(in));
     shell_set_fd(sh, 1, stream_ref(out));
@@ -410,5 +411,6 @@ int shell_run(struct shell *sh, struct str text, const struct shell_limits *limi
     reset_after_run(sh);
     sh->budget = NULL;
     sched_set_budget(sh->sched, NULL);
+    vfs_set_budget(sh->vfs, NULL);
     return sh->status;
 }
