@@ -1,0 +1,32 @@
+#include "shell/cmd.h"
+
+static const struct cmd_opt options[] = {
+    { 'a', NULL, ARG_NONE, NULL, "(ignored: there is one of each)" },
+    { 0 },
+};
+
+/* Commands are part of the shell, so the name is what runs them. */
+static int cmd_which(struct cmd *c)
+{
+    int status = c->argc > 1 ? 0 : 1;
+    struct cmd_options o = cmd_options(c);
+    for (int k; (k = cmd_next(&o)) != CMD_END;)
+        if (k == CMD_BAD)
+            return 2;
+    for (int i = 0; i < c->argc; i++) {
+        if (!command_find(str_of(c->argv[i])))
+            status = 1;
+        else if (!cmd_printf(c, "%s\n", c->argv[i]))
+            return 1;
+    }
+    return status;
+}
+
+const struct command command_which = {
+    "which",
+    cmd_which,
+    options,
+    "[-a] NAME...",
+    "Print the names that are commands here.",
+    0,
+};
