@@ -341,6 +341,7 @@ static bool case_escape(int c, struct sed_piece *state)
     case 'L':
     case 'E':
         state->sets_case = true;
+        state->first = SED_AS_IS;
         state->all = c == 'U' ? SED_UPPER : c == 'L' ? SED_LOWER : SED_AS_IS;
         return true;
     case 'u':

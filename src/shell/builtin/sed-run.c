@@ -603,18 +603,6 @@ static void cycle(struct run *r)
         put_appended(r);
 }
 
-/* `q` in an in-place edit keeps the rest of the file as it is. */
-static void copy_rest(struct run *r)
-{
-    if (!r->script->in_place || !r->in.current || r->failed)
-        return;
-    struct str view;
-    while (stream_peek(r->in.current, &view) && put(r, view))
-        stream_consume(r->in.current, view.len);
-    if (!r->failed)
-        sed_input_finish(&r->in);
-}
-
 static bool open_outputs(struct run *r)
 {
     for (struct sed_output *o = r->script->outputs; o; o = o->next) {
@@ -661,7 +649,8 @@ int sed_run(struct cmd *c, struct sed_script *script, char **files)
         r.replaced = false;
         cycle(&r);
     }
-    copy_rest(&r);
+    if (!r.failed)
+        sed_input_finish(&r.in);
     finish(&r);
     return r.status ? r.status : r.in.status;
 }
