@@ -1,9 +1,9 @@
 /*
  * sed.h - a parsed sed script, and running it.
  *
- * sed-parse.c turns the text into a flat list of commands (a block is a jump over what it
- * encloses), sed-input.c gives the lines of the input files one after the other,
- * sed-run.c walks the list once a line.  The language is GNU sed 4.9's, without `e`
+ * parse.c turns the text into a flat list of commands (a block is a jump over what it
+ * encloses), input.c gives the lines of the input files one after the other,
+ * run.c walks the list once a line.  The language is GNU sed 4.9's, without `e`
  * (nothing is executed here).
  */
 #ifndef SHELL_BUILTIN_SED_H

@@ -1,4 +1,4 @@
-#include "shell/builtin/sed.h"
+#include "shell/builtin/sed/sed.h"
 
 #include <errno.h>
 
