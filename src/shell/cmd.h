@@ -138,6 +138,9 @@ MUST_CHECK int cmd_path(struct cmd *c, const char *text, struct vpath *out);
 /* The value of an exported or plain variable, or NULL. */
 const char *cmd_env(struct cmd *c, const char *name);
 
+/* "NAME=value" of every exported variable, in the arena. */
+char **cmd_environment(struct cmd *c, size_t *count);
+
 /*
  * Run another command (builtin or function) with its own argv and streams, as xargs, find
  * -exec, env and timeout do; it sees a copy of the shell's state.  127: not found.

@@ -88,6 +88,23 @@ const char *cmd_env(struct cmd *c, const char *name)
     return arena_cstr(c->arena, value);
 }
 
+char **cmd_environment(struct cmd *c, size_t *count)
+{
+    struct str *names;
+    size_t all;
+    vars_names(c->shell->vars, STR(""), c->arena, &names, &all);
+    char **env = arena_alloc(c->arena, (all + 1) * sizeof(char *));
+    *count = 0;
+    for (size_t i = 0; i < all; i++) {
+        struct str value;
+        if (vars_flags(c->shell->vars, names[i]) & VAR_EXPORT &&
+                vars_get(c->shell->vars, names[i], &value))
+            env[(*count)++] = arena_printf(
+                    c->arena, "%.*s=%.*s", STR_ARG(names[i]), STR_ARG(value));
+    }
+    return env;
+}
+
 int cmd_run(struct cmd *c, int argc, char **argv, struct stream *in, struct stream *out,
         struct stream *err)
 {

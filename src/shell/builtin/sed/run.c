@@ -37,7 +37,7 @@ struct run {
     struct range *ranges;
     struct appended *first, **last;
     struct line_file *line_files;
-    const struct regex *last_regex;
+    struct regex *last_regex;
     bool failed; /* output refused, limit, or an error that was reported */
 };
 
@@ -172,8 +172,7 @@ static bool put_visible(struct run *r, int64_t width)
 /* --- addresses
  * -------------------------------------------------------------------------- */
 
-static bool search(
-        struct run *r, const struct regex *re, size_t from, struct regex_match *m)
+static bool search(struct run *r, struct regex *re, size_t from, struct regex_match *m)
 {
     if (!re)
         re = r->last_regex;
