@@ -37,9 +37,7 @@ void arena_destroy(struct arena *a)
 {
     if (!a)
         return;
-    for (struct deferred *d = a->deferred; d; d = d->prev)
-        d->fn(d->p);
-    arena_rewind(a, (struct arena_mark){ NULL, 0 });
+    arena_rewind(a, (struct arena_mark){ 0 });
     free(a);
 }
 
@@ -111,11 +109,16 @@ void arena_defer(struct arena *a, void (*fn)(void *), void *p)
 
 struct arena_mark arena_mark(const struct arena *a)
 {
-    return (struct arena_mark){ a->last, a->last ? a->last->used : 0 };
+    return (struct arena_mark){ a->last, a->last ? a->last->used : 0, a->deferred };
 }
 
 void arena_rewind(struct arena *a, struct arena_mark mark)
 {
+    while (a->deferred != mark.deferred) {
+        struct deferred *d = a->deferred;
+        a->deferred = d->prev;
+        d->fn(d->p);
+    }
     while (a->last != mark.chunk) {
         struct chunk *c = a->last;
         a->last = c->prev;

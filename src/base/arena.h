@@ -16,6 +16,7 @@ struct arena;
 struct arena_mark {
     void *chunk;
     size_t used;
+    void *deferred;
 };
 
 struct arena *arena_create(void);
@@ -33,7 +34,7 @@ char *arena_printf(struct arena *a, const char *fmt, ...) PRINTF(2, 3);
 /* Call `fn(p)` when the arena is destroyed. */
 void arena_defer(struct arena *a, void (*fn)(void *), void *p);
 
-/* Give back everything allocated since the mark.  Nothing deferred may lie after it. */
+/* Give back everything allocated since the mark, and run what was deferred since then. */
 struct arena_mark arena_mark(const struct arena *a);
 void arena_rewind(struct arena *a, struct arena_mark mark);
 
