@@ -87,9 +87,11 @@ static bool send_message(struct server *s, json_t *message, struct error *err)
 /* One more line into `*line`, which looks into s->in. */
 static bool receive_line(struct server *s, struct str *line, struct error *err)
 {
-    s->in.len -= s->used;
-    memmove(s->in.data, s->in.data + s->used, s->in.len);
-    s->used = 0;
+    if (s->used) {
+        s->in.len -= s->used;
+        memmove(s->in.data, s->in.data + s->used, s->in.len);
+        s->used = 0;
+    }
     for (size_t seen = 0;;) {
         struct str rest = str_from(buf_str(&s->in), seen);
         if (memchr(rest.data, '\n', rest.len)) {
