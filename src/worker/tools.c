@@ -8,7 +8,7 @@
 #include <string.h>
 
 /* Far beyond what is shown; whoever writes more than this writes for ever. */
-#define MAX_WRITTEN ((uint64_t)1 << 30)
+#define MAX_WRITTEN ((uint64_t)256 << 20)
 
 struct capture {
     struct output output;
