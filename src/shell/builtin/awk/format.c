@@ -18,12 +18,16 @@ struct arguments {
     struct awk *awk;
     struct awk_value *items;
     size_t count, used;
+    bool missing; /* the format asked for more than there are */
 };
 
 static struct awk_value *next_argument(struct arguments *args)
 {
     static struct awk_value none = { .kind = AWK_UNSET };
-    return args->used < args->count ? &args->items[args->used++] : &none;
+    if (args->used < args->count)
+        return &args->items[args->used++];
+    args->missing = true;
+    return &none;
 }
 
 static int limited(double n)
@@ -188,7 +192,7 @@ static bool add_conversion(struct arguments *args, struct spec *s, struct buf *o
 bool awk_format(struct awk *a, struct str format, struct awk_value *items, size_t count,
         struct buf *out)
 {
-    struct arguments args = { a, items, count, 0 };
+    struct arguments args = { a, items, count, 0, false };
     for (size_t at = 0; at < format.len;) {
         const char *percent = memchr(format.data + at, '%', format.len - at);
         size_t end = percent ? (size_t)(percent - format.data) : format.len;
@@ -201,12 +205,11 @@ bool awk_format(struct awk *a, struct str format, struct awk_value *items, size_
             at++;
             continue;
         }
-        if (args.used >= count && count < 1 && at < format.len &&
-                strchr("diouxXeEfFgGaAcs", format.data[at]))
-            return awk_fatal(a, "not enough arguments to satisfy format string");
         struct spec s = read_spec(format, &at, &args);
         if (!add_conversion(&args, &s, out))
             buf_add(out, str_sub(format, end, at - end));
+        if (args.missing)
+            return awk_fatal(a, "not enough arguments to satisfy format string");
     }
     if (out->full)
         budget_stop(a->cmd->budget, BUDGET_MEMORY);

@@ -51,6 +51,28 @@ static bool open_next(struct sed_input *in)
     return false;
 }
 
+/* A copy, since a second link to the file would be rewritten with it. */
+static int copy_file(struct cmd *c, const char *from, const char *to)
+{
+    struct stream *in, *out = NULL;
+    int errnum = cmd_open(c, from, false, &in);
+    if (errnum)
+        return errnum;
+    errnum = cmd_create(c, to, VFS_TRUNCATE, &out);
+    struct str view;
+    while (!errnum && cmd_tick(c) && stream_peek(in, &view)) {
+        errnum = stream_write(out, view) ? 0 : stream_error(out);
+        stream_consume(in, view.len);
+    }
+    if (!errnum)
+        errnum = stream_error(in);
+    stream_unref(in);
+    if (!errnum && !stream_flush(out))
+        errnum = stream_error(out);
+    stream_unref(out);
+    return errnum;
+}
+
 static bool back_up(struct sed_input *in)
 {
     struct cmd *c = in->cmd;
@@ -68,15 +90,8 @@ static bool back_up(struct sed_input *in)
         else
             buf_addc(&name, *s);
     }
-    struct vpath from, to;
-    int errnum = cmd_path(c, in->name, &from);
-    errnum = errnum ? errnum : cmd_path(c, name.data, &to);
-    /* A link to the old content: the replacement gets an inode of its own. */
-    if (!errnum) {
-        int gone = vfs_unlink(c->vfs, to);
-        errnum = gone && gone != ENOENT ? gone : vfs_link(c->vfs, from, to);
-    }
-    return !errnum || complain(in, "cannot rename", in->name, errnum);
+    int errnum = copy_file(c, in->name, name.data);
+    return !errnum || complain(in, "cannot back up", in->name, errnum);
 }
 
 bool sed_input_finish(struct sed_input *in)

@@ -104,6 +104,39 @@ static void add_literal(struct buf *out, int c)
     buf_addc(out, (char)c);
 }
 
+/* Bytes of the bracket expression at `at`; 0 if it is not closed. */
+static size_t bracket_length(struct str s, size_t at)
+{
+    size_t i = at + 1;
+    if (i < s.len && s.data[i] == '^')
+        i++;
+    if (i < s.len && s.data[i] == ']')
+        i++;
+    for (; i < s.len && s.data[i] != ']' && s.data[i] != '\n'; i++) {
+        char kind = i + 1 < s.len ? s.data[i + 1] : 0;
+        if (s.data[i] != '[' || (kind != ':' && kind != '.' && kind != '='))
+            continue;
+        for (i += 2; i + 1 < s.len && !(s.data[i] == kind && s.data[i + 1] == ']'); i++)
+            ;
+        i++;
+    }
+    return i < s.len && s.data[i] == ']' ? i + 1 - at : 0;
+}
+
+/* A bracket expression, in which the delimiter is an ordinary character. */
+static void copy_bracket(struct sed_parser *p, size_t len, struct buf *out)
+{
+    for (size_t end = p->at + len; p->at < end;) {
+        int c = next(p);
+        int value = c == '\\' && p->at < end ? escape_value(p, peek(p)) : -1;
+        if (value >= 0 && strchr("nt", p->text.data[p->at]))
+            p->at++;
+        else
+            value = c;
+        buf_addc(out, (char)value);
+    }
+}
+
 /*
  * What stands up to the next `delimiter`, which is consumed.  In a regular expression
  * escapes become characters; in a replacement they stay for parse_replacement().
@@ -113,6 +146,12 @@ static bool delimited(struct sed_parser *p, int delimiter, bool regex, struct bu
     for (int c; (c = next(p)) != delimiter;) {
         if (c < 0 || (c == '\n' && regex))
             return false;
+        size_t bracket = c == '[' && regex ? bracket_length(p->text, p->at - 1) : 0;
+        if (bracket) {
+            p->at--;
+            copy_bracket(p, bracket, out);
+            continue;
+        }
         if (c != '\\') {
             buf_addc(out, (char)c);
             continue;
@@ -288,18 +327,19 @@ static bool output_file(struct sed_parser *p, struct sed_command *cmd)
     return true;
 }
 
-/* The text of a, i, c: up to a newline without a backslash before it. */
-static void text_lines(struct sed_parser *p, struct buf *out)
+/* The text of a, i, c: up to a newline without a backslash before it.  False: a backslash
+ * ends this -e, and the text goes on with the next. */
+static bool text_lines(struct sed_parser *p, struct buf *out)
 {
+    bool whole = true;
     for (int c; (c = next(p)) >= 0 && c != '\n';) {
-        if (c == '\\') {
-            c = next(p);
-            if (c < 0)
-                break;
-        }
-        buf_addc(out, (char)c);
+        if (c == '\\' && (c = next(p)) < 0)
+            whole = false;
+        else
+            buf_addc(out, (char)c);
     }
     buf_addc(out, '\n');
+    return whole;
 }
 
 static bool text_argument(struct sed_parser *p, struct sed_command *cmd)
@@ -321,7 +361,8 @@ static bool text_argument(struct sed_parser *p, struct sed_command *cmd)
     }
     if (peek(p) < 0)
         return fail(p, "expected \\ after `a', `c' or `i'");
-    text_lines(p, &text);
+    if (!text_lines(p, &text))
+        p->pending = cmd;
     cmd->text = arena_str(p->cmd->arena, buf_str(&text));
     return true;
 }
@@ -638,7 +679,9 @@ bool sed_parse(struct sed_parser *p, struct str text, const char *source)
     if (p->pending) {
         struct sed_command *cmd = TAKE(p->pending);
         auto_buf lines = BUF(SED_MAX_TEXT);
-        text_lines(p, &lines);
+        buf_add(&lines, cmd->text);
+        if (!text_lines(p, &lines))
+            p->pending = cmd;
         cmd->text = arena_str(p->cmd->arena, buf_str(&lines));
     }
     if (str_starts(text, STR("#n\n")) && !p->script->count)
@@ -666,7 +709,7 @@ static bool resolve_label(struct sed_parser *p, struct sed_command *cmd)
 
 bool sed_parse_end(struct sed_parser *p)
 {
-    if (p->pending) {
+    if (p->pending && !p->pending->text.len) {
         p->at = p->text.len;
         return fail(p, "expected \\ after `a', `c' or `i'");
     }
