@@ -301,9 +301,9 @@ static int exec_select(struct shell *sh, const struct node *n)
 /* Does a pattern of the item match? -1: an expansion failed. */
 static int case_matches(struct shell *sh, const struct case_item *item, struct str text)
 {
-    enum pattern_flags flags = sh->shopt & SHOPT_NOCASEMATCH ? PATTERN_FOLD : 0;
-    if (sh->shopt & SHOPT_EXTGLOB)
-        flags |= PATTERN_EXTGLOB;
+    enum pattern_flags flags = PATTERN_EXTGLOB;
+    if (sh->shopt & SHOPT_NOCASEMATCH)
+        flags |= PATTERN_FOLD;
     for (size_t i = 0; i < item->count; i++) {
         struct str pattern;
         if (!expand_pattern(sh, item->patterns[i], sh->arena, &pattern))

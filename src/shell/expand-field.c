@@ -252,7 +252,8 @@ bool put_list(struct expansion *e, const struct operand *list, bool quoted)
 
 enum pattern_flags expand_pattern_flags(const struct shell *sh)
 {
-    return sh->shopt & SHOPT_EXTGLOB ? PATTERN_EXTGLOB : 0;
+    (void)sh; /* on whatever `shopt extglob` says: the parser has accepted it */
+    return PATTERN_EXTGLOB;
 }
 
 static struct str field_pattern(const struct expansion *e, struct buf *pattern)

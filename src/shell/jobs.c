@@ -87,7 +87,7 @@ int exec_background(struct shell *sh, const struct node *n)
     job->node = n->pair.a;
     job->pid = sh->last_background = job->sub->pid;
     job->script = script_ref(sh->script);
-    job->task = sched_spawn(sh->sched, job_main, job);
+    job->task = sched_spawn_last(sh->sched, job_main, job);
     append(sh, job);
     if (!job->task) {
         shell_err(sh, "cannot start a job: out of memory");

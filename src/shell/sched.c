@@ -29,7 +29,7 @@ struct task {
 
 struct sched {
     struct task first;
-    struct task *newest; /* list of all tasks that have not ended, ending in `first` */
+    struct task *newest; /* list of all tasks that have not ended: who is asked first */
     struct task *current;
     struct task *previous; /* who switched to us last */
     struct budget *budget;
@@ -186,7 +186,7 @@ static void entry(void)
     abort();
 }
 
-struct task *sched_spawn(struct sched *s, task_fn *fn, void *arg)
+static struct task *make_task(struct sched *s, task_fn *fn, void *arg)
 {
     char *stack = take_stack(s);
     if (!stack)
@@ -200,8 +200,27 @@ struct task *sched_spawn(struct sched *s, task_fn *fn, void *arg)
         .arg = arg,
         .cancelled = s->current->cancelled };
     context_init(&t->context, stack, TASK_STACK, entry);
-    t->older = s->newest;
-    s->newest = t;
+    return t;
+}
+
+struct task *sched_spawn(struct sched *s, task_fn *fn, void *arg)
+{
+    struct task *t = make_task(s, fn, arg);
+    if (t) {
+        t->older = s->newest;
+        s->newest = t;
+    }
+    return t;
+}
+
+struct task *sched_spawn_last(struct sched *s, task_fn *fn, void *arg)
+{
+    struct task *t = make_task(s, fn, arg);
+    struct task **at = &s->newest;
+    while (t && *at)
+        at = &(*at)->older;
+    if (t)
+        *at = t;
     return t;
 }
 

@@ -27,6 +27,9 @@ struct budget *sched_budget(const struct sched *s);
 /* Make a task; it runs when somebody waits.  The newest is run first. */
 struct task *sched_spawn(struct sched *s, task_fn *fn, void *arg);
 
+/* The same, but it runs after all others, in the order of the calls: background jobs. */
+struct task *sched_spawn_last(struct sched *s, task_fn *fn, void *arg);
+
 /* Run others until the task has ended; returns its status and frees it. */
 int sched_join(struct sched *s, struct task *t);
 

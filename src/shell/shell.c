@@ -106,7 +106,6 @@ struct shell *shell_create(const struct shell_options *options)
     sh->cwd = options->cwd;
     sh->cwd.text = copy_text(options->cwd.text);
     sh->set = SET_BRACEEXPAND;
-    sh->shopt = SHOPT_EXTGLOB;
     sh->closed = stream_sink(refuse_write, NULL);
     sh->last_arg = BUF(SIZE_MAX / 4);
     sh->started_ns = now_ns();
@@ -280,9 +279,11 @@ static bool find_alias(void *user, struct str name, struct str *text)
 
 bool exec_parse(struct shell *sh, struct str text, struct str name, struct script **out)
 {
-    struct parse_options options = { .extglob = sh->shopt & SHOPT_EXTGLOB,
+    struct parse_options options = {
+        .extglob = true, /* `shopt -s` may come later in the text */
         .alias = sh->shopt & SHOPT_EXPAND_ALIASES ? find_alias : NULL,
-        .alias_user = sh };
+        .alias_user = sh
+    };
     struct parse_error err;
     if (!parse_script(text, name, &options, out, &err)) {
         shell_err(

@@ -53,7 +53,7 @@ enum shell_shopt {
     SHOPT_GLOBSTAR = 1 << 3,
     SHOPT_NOCASEGLOB = 1 << 4,
     SHOPT_NOCASEMATCH = 1 << 5,
-    SHOPT_EXTGLOB = 1 << 6, /* on by default */
+    SHOPT_EXTGLOB = 1 << 6, /* only shown: the patterns always work */
     SHOPT_LASTPIPE = 1 << 7,
     SHOPT_INHERIT_ERREXIT = 1 << 8,
     SHOPT_EXPAND_ALIASES = 1 << 9,

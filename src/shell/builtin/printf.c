@@ -76,10 +76,8 @@ static int64_t integer_arg(struct printer *p, bool is_unsigned)
     value = is_unsigned && !strchr(arg, '-') ? (int64_t)strtoull(arg, &end, 0)
                                              : strtoll(arg, &end, 0);
     check_number(p, arg, end, end == arg);
-    if (errno == ERANGE) {
+    if (errno == ERANGE)
         cmd_err(p->c, "warning: %s: %s", arg, strerror(ERANGE));
-        p->status = 1;
-    }
     return value;
 }
 
@@ -97,13 +95,13 @@ static long double float_arg(struct printer *p)
     return value;
 }
 
-/* Text cut to the precision and padded to the width. */
+/* Text cut to the precision and padded to the width; both count bytes, as bash does. */
 static void put_text(struct printer *p, const struct conversion *v, struct str text)
 {
     if (v->precision >= 0)
-        text = str_sub(text, 0, utf8_offset(text, (size_t)v->precision));
-    size_t chars = utf8_count(text);
-    size_t pad = v->width > 0 && (size_t)v->width > chars ? (size_t)v->width - chars : 0;
+        text = str_sub(text, 0, (size_t)v->precision);
+    size_t pad =
+            v->width > 0 && (size_t)v->width > text.len ? (size_t)v->width - text.len : 0;
     bool left = strchr(v->flags, '-');
     for (size_t i = 0; !left && i < pad; i++)
         buf_addc(&p->out, ' ');
@@ -156,7 +154,7 @@ static void put_quoted(struct printer *p, struct conversion *v)
     const char *arg = next_arg(p);
     struct str text = str_of(arg ? arg : "");
     if (v->letter == 'Q' && v->precision >= 0) {
-        text = str_sub(text, 0, utf8_offset(text, (size_t)v->precision));
+        text = str_sub(text, 0, (size_t)v->precision);
         v->precision = -1;
     }
     put_text(p, v, quote_backslash(text, p->c->arena));
