@@ -253,6 +253,8 @@ static bool take_subscript(struct expr *e, struct part_list *parts)
     while ((c = look(e)) != END) {
         const struct part *part = &e->parts[e->part];
         bool bracket = c == '[' || c == ']';
+        if (!e->off)
+            from = 0;
         if (bracket && !part->quoted && c == ']' && !nested--) {
             word_add_text(
                     e->p, parts, str_sub(part->text, from, e->off - from), part->quoted);
@@ -267,7 +269,7 @@ static bool take_subscript(struct expr *e, struct part_list *parts)
         else
             word_add_text(e->p, parts, str_from(part->text, from), part->quoted);
         e->part++;
-        e->off = from = 0;
+        e->off = 0;
     }
     return expr_fail(e, "bad array subscript");
 }

@@ -143,7 +143,8 @@ char **cmd_environment(struct cmd *c, size_t *count);
 
 /*
  * Run another command (builtin or function) with its own argv and streams, as xargs, find
- * -exec, env and timeout do; it sees a copy of the shell's state.  127: not found.
+ * -exec, env and timeout do; it sees a copy of the shell's state, in the directory
+ * c->cwd.  127: not found.
  */
 int cmd_run(struct cmd *c, int argc, char **argv, struct stream *in, struct stream *out,
         struct stream *err);

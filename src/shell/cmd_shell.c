@@ -109,6 +109,10 @@ int cmd_run(struct cmd *c, int argc, char **argv, struct stream *in, struct stre
         struct stream *err)
 {
     struct shell *sub = shell_fork(c->shell);
+    if (!str_eq(sub->cwd.text, c->cwd.text)) {
+        free((char *)(uintptr_t)sub->cwd.text.data);
+        sub->cwd = (struct vpath){ .text = str_of(xstrdup(c->cwd.text.data)) };
+    }
     int status = exec_argv(sub, argc, argv, in, out, err);
     shell_free(sub);
     return status;

@@ -158,10 +158,12 @@ static struct node *parse_for_arith(struct parser *p, struct pos pos)
     struct limit limit = lex_narrow(p, from, close);
     size_t first = lex_scan(p, from, ';', false);
     size_t second = first == SCAN_FAILED ? first : lex_scan(p, first + 1, ';', false);
-    lex_widen(p, limit, p->failed ? p->in->end : p->in->at);
+    size_t third = second == SCAN_FAILED ? second : lex_scan(p, second + 1, ';', false);
+    lex_widen(p, limit, p->in->at);
     if (second == SCAN_FAILED)
-        return parse_fail(
-                p, pos, "syntax error: arithmetic expression required in `for (( ))'");
+        return parse_fail(p, pos, "syntax error: arithmetic expression required");
+    if (third != SCAN_FAILED)
+        return parse_fail(p, lex_pos_at(p, third), "syntax error: `;' unexpected");
     n->arith_loop.init = read_loop_part(p, from, first);
     n->arith_loop.test = read_loop_part(p, first + 1, second);
     n->arith_loop.step = read_loop_part(p, second + 1, close);
@@ -196,17 +198,18 @@ static struct node *parse_named_loop(
     if (!read_loop_name(p, n))
         return NULL;
     lex_skip_blanks(p);
-    if (!lex_match(p, ";;") && lex_accept(p, ";")) {
-        n->loop.body = parse_loop_body(p, true);
-        return n;
+    bool separated = !lex_match(p, ";;") && lex_accept(p, ";");
+    if (!separated) {
+        separated = lex_accept_newline(p);
+        lex_skip_newlines(p);
+        if (lex_accept_keyword(p, "in")) {
+            read_words(p, n);
+            separated = !lex_match(p, ";;") && lex_accept(p, ";");
+            if (!separated && !(separated = lex_accept_newline(p)))
+                return parse_unexpected(p);
+        }
     }
-    lex_skip_newlines(p);
-    if (lex_accept_keyword(p, "in")) {
-        read_words(p, n);
-        if (lex_match(p, ";;") || (!lex_accept(p, ";") && !lex_accept_newline(p)))
-            return parse_unexpected(p);
-    }
-    n->loop.body = parse_loop_body(p, true);
+    n->loop.body = parse_loop_body(p, separated);
     return n;
 }
 
@@ -295,6 +298,8 @@ struct node *parse_function_body(struct parser *p, struct str name, struct mark 
     struct node *n = parse_node(p, NODE_FUNCTION, lex_pos_at(p, start.at));
     lex_skip_newlines(p);
     n->function.name = name;
+    if (lex_match_keyword(p, "function") || lex_match_keyword(p, "coproc"))
+        return parse_unexpected(p);
     n->function.body = parse_compound(p);
     if (!n->function.body)
         return parse_unexpected(p);

@@ -36,14 +36,39 @@ static struct cond *cond_new(struct parser *p, enum cond_type type)
     return c;
 }
 
-static struct cond *fail_argument(struct parser *p, const char *kind)
+static void *fail_eof(struct parser *p)
+{
+    return parse_fail_eof(p, lex_pos(p), "unexpected EOF while looking for `]]'");
+}
+
+static void *fail_argument(struct parser *p, const char *kind)
 {
     struct str token = lex_next_token(p);
-    struct pos pos = lex_pos(p);
     if (!token.len)
-        return parse_fail_eof(p, pos, "unexpected EOF while looking for `]]'");
-    return parse_fail(p, pos, "unexpected argument `%.*s' to conditional %s operator",
-            STR_ARG(token), kind);
+        return fail_eof(p);
+    return parse_fail(p, lex_pos(p),
+            "unexpected argument `%.*s' to conditional %s operator", STR_ARG(token),
+            kind);
+}
+
+/* The next token cannot stand here. */
+static void *fail_token(struct parser *p, const char *where)
+{
+    struct str token = lex_next_token(p);
+    if (!token.len)
+        return fail_eof(p);
+    return parse_fail(p, lex_pos(p), "unexpected token `%.*s'%s", STR_ARG(token), where);
+}
+
+/* `]]` is missing and something else is there. */
+static void fail_end(struct parser *p)
+{
+    struct str token = lex_next_token(p);
+    if (!token.len)
+        fail_eof(p);
+    parse_fail(p, lex_pos(p),
+            "syntax error in conditional expression: unexpected token `%.*s'",
+            STR_ARG(token));
 }
 
 static bool at_close(struct parser *p)
@@ -133,15 +158,9 @@ static struct cond *parse_word_term(struct parser *p, struct word *w)
     if (accept_operator(p, &op))
         return parse_binary(p, w, op);
     if (!at_close(p) && !lex_match(p, "&&") && !lex_match(p, "||") && peek(p) != ')') {
-        struct str token = lex_next_token(p);
-        struct pos pos = lex_pos(p);
-        if (!token.len)
-            return fail_argument(p, "binary");
         if (!lex_is_delimiter(peek(p)))
-            return parse_fail(p, pos, "conditional binary operator expected");
-        return parse_fail(p, pos,
-                "unexpected token `%.*s', conditional binary operator expected",
-                STR_ARG(token));
+            return parse_fail(p, lex_pos(p), "conditional binary operator expected");
+        return fail_token(p, ", conditional binary operator expected");
     }
     struct cond *c = cond_new(p, COND_WORD);
     c->left = w;
@@ -153,13 +172,8 @@ static struct cond *parse_parenthesis(struct parser *p)
     advance(p, 1);
     struct cond *c = parse_or(p);
     lex_skip_newlines(p);
-    if (!p->failed && !lex_accept(p, ")")) {
-        struct str token = lex_next_token(p);
-        if (!token.len)
-            return fail_argument(p, "binary");
-        return parse_fail(
-                p, lex_pos(p), "unexpected token `%.*s', expected `)'", STR_ARG(token));
-    }
+    if (!p->failed && !lex_accept(p, ")"))
+        return fail_token(p, ", expected `)'");
     lex_skip_newlines(p);
     return c;
 }
@@ -177,7 +191,7 @@ static struct cond *parse_term(struct parser *p)
         c->a = parse_term(p);
     } else {
         struct word *w = read_argument(p);
-        c = w ? parse_word_term(p, w) : parse_unexpected(p);
+        c = w ? parse_word_term(p, w) : fail_token(p, " in conditional command");
     }
     parse_leave(p);
     return c;
@@ -223,10 +237,10 @@ struct cond *parse_cond(struct parser *p)
     struct cond *c = parse_or(p);
     p->extglob = extglob;
     if (!p->failed && !lex_accept_keyword(p, "]]")) {
-        if (lex_next_token(p).len)
-            parse_unexpected(p);
+        if (lex_is_delimiter(peek(p)))
+            fail_end(p);
         else
-            fail_argument(p, "binary");
+            parse_fail(p, lex_pos(p), "syntax error in conditional expression");
     }
     return c;
 }

@@ -187,7 +187,7 @@ static bool eval_part(
     *value = missing;
     if (e && trap_is_set(sh, TRAP_DEBUG))
         trap_run(sh, TRAP_DEBUG);
-    return !e || expand_arith(sh, e, value);
+    return !e || expand_arith_in(sh, e, "((: ", value);
 }
 
 static int exec_for_arith(struct shell *sh, const struct node *n)
@@ -352,7 +352,7 @@ static int exec_arith(struct shell *sh, const struct node *n)
         xtrace_text(sh, n->source);
     struct arena_mark mark = arena_mark(sh->arena);
     int64_t value = 0;
-    bool ok = expand_arith(sh, n->arith, &value);
+    bool ok = expand_arith_in(sh, n->arith, "((: ", &value);
     arena_rewind(sh->arena, mark);
     return exec_finish(sh, ok && value ? 0 : 1);
 }

@@ -17,6 +17,7 @@ struct eval {
     struct arena *arena;
     struct str text; /* the expression, for messages */
     unsigned level;
+    const char *context; /* before messages: "((: ", or "" */
 };
 
 static bool eval(struct eval *ev, const struct arith *n, int64_t *out);
@@ -27,8 +28,8 @@ static bool eval_fail(struct eval *ev, const char *what, struct str token)
     struct str text = ev->text;
     while (text.len && (text.data[0] == ' ' || text.data[0] == '\n'))
         text = str_from(text, 1);
-    shell_err(ev->sh, "%.*s: %s (error token is \"%.*s\")", STR_ARG(text), what,
-            STR_ARG(token));
+    shell_err(ev->sh, "%s%.*s: %s (error token is \"%.*s\")", ev->context, STR_ARG(text),
+            what, STR_ARG(token));
     ev->sh->status = 1;
     return false;
 }
@@ -335,14 +336,15 @@ static bool eval_text(struct eval *ev, struct str text, int64_t *out)
     *out = 0;
     if (is_blank(text))
         return true;
-    if (ev->level >= MAX_LEVELS || sched_stack_left(ev->sh->sched) < EXPAND_STACK_MIN)
-        return eval_fail(ev, "expression recursion level exceeded", text);
     if (!budget_spend(ev->sh->budget, 1 + text.len / 16))
         return false;
-    struct eval inner = { ev->sh, ev->arena, arena_str(ev->arena, text), ev->level + 1 };
+    struct eval inner = { ev->sh, ev->arena, arena_str(ev->arena, text), ev->level + 1,
+        ev->context };
+    if (ev->level >= MAX_LEVELS || sched_stack_left(ev->sh->sched) < EXPAND_STACK_MIN)
+        return eval_fail(&inner, "expression recursion level exceeded", inner.text);
     if (parse_arith(inner.text, ev->arena, &tree, &err))
         return eval(&inner, tree, out);
-    shell_err(ev->sh, "%s", err.message);
+    shell_err(ev->sh, "%s%s", ev->context, err.message);
     ev->sh->status = 1;
     return false;
 }
@@ -410,12 +412,20 @@ static bool tree_will_do(struct shell *sh, const struct arith_expr *e)
 
 bool expand_arith(struct shell *sh, const struct arith_expr *e, int64_t *out)
 {
+    return expand_arith_in(sh, e, "", out);
+}
+
+bool expand_arith_in(
+        struct shell *sh, const struct arith_expr *e, const char *context, int64_t *out)
+{
     if (LIKELY(e->tree && e->tree->type == ARITH_NUMBER)) {
         *out = e->tree->value;
         return true;
     }
     struct arena_mark mark = arena_mark(sh->arena);
-    struct eval ev = { .sh = sh, .arena = sh->arena, .text = e->text->source };
+    struct eval ev = {
+        .sh = sh, .arena = sh->arena, .text = e->text->source, .context = context
+    };
     struct str text;
     bool ok;
     if (tree_will_do(sh, e))
@@ -432,7 +442,7 @@ bool expand_arith_text(struct shell *sh, struct str text, int64_t *out)
     if (is_plain_number(text, out))
         return true;
     struct arena_mark mark = arena_mark(sh->arena);
-    struct eval ev = { .sh = sh, .arena = sh->arena, .text = text };
+    struct eval ev = { .sh = sh, .arena = sh->arena, .text = text, .context = "" };
     bool ok = eval_text(&ev, text, out);
     arena_rewind(sh->arena, mark);
     return ok;

@@ -94,7 +94,7 @@ bool expand_set(struct shell *sh, const struct operand *to, struct str value, bo
     }
     bool ok = append ? vars_append(sh->vars, to->name, value, &err)
                      : store(sh, to, value, &err);
-    if (ok && sh->set & SET_ALLEXPORT)
+    if (ok && sh->set & SET_ALLEXPORT && !to->has_index)
         ok = vars_set_flags(sh->vars, to->name, VAR_EXPORT, 0, &err);
     return ok ? check_memory(sh) : report(sh, &err);
 }
@@ -223,9 +223,6 @@ static bool assign_array(struct shell *sh, const struct assign *a, struct arena 
               : list.is_assoc ? true
                               : vars_set_flags(sh->vars, a->name, VAR_INDEXED, 0, &err);
     if (!ok)
-        return report(sh, &err);
-    if (sh->set & SET_ALLEXPORT &&
-            !vars_set_flags(sh->vars, a->name, VAR_EXPORT, 0, &err))
         return report(sh, &err);
     return set_elements(&list, a->name);
 }

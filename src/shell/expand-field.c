@@ -38,7 +38,7 @@ void ifs_load(struct shell *sh, struct ifs *ifs)
     ifs->is_set = vars_get(sh->vars, STR("IFS"), &ifs->chars);
     for (size_t i = 0; i < ifs->chars.len; i++) {
         unsigned char c = (unsigned char)ifs->chars.data[i];
-        ifs->kind[c] = c == ' ' || c == '\t' || c == '\n' ? IFS_SPACE : IFS_OTHER;
+        ifs->kind[c] = c == ' ' || (c >= '\t' && c <= '\r') ? IFS_SPACE : IFS_OTHER;
     }
 }
 

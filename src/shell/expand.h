@@ -45,6 +45,11 @@ MUST_CHECK bool expand_redirect_target(
 /* Evaluate; a false return was reported ("division by 0 (error token is ...)"). */
 MUST_CHECK bool expand_arith(struct shell *sh, const struct arith_expr *e, int64_t *out);
 
+/* The same for a command that is an expression: `context` ("((: ", "[[: ") stands before
+ * the message. */
+MUST_CHECK bool expand_arith_in(
+        struct shell *sh, const struct arith_expr *e, const char *context, int64_t *out);
+
 /* Evaluate text that only exists at run time (let, declare -i, subscripts). */
 MUST_CHECK bool expand_arith_text(struct shell *sh, struct str text, int64_t *out);
 

@@ -151,7 +151,7 @@ struct str lex_source(const struct parser *p, struct mark from)
 
 struct limit lex_narrow(struct parser *p, size_t from, size_t end)
 {
-    struct limit limit = { p->in->end, p->in->outer };
+    struct limit limit = { p->in->end, p->in->outer, p->failed };
     if (!p->failed) {
         p->in->at = from;
         p->in->end = end;
@@ -165,18 +165,23 @@ void lex_widen(struct parser *p, struct limit limit, size_t at)
     p->in->end = limit.end;
     p->in->outer = p->failed ? NULL : limit.outer;
     p->in->at = p->failed ? limit.end : at;
+    if (p->failed && !limit.failed)
+        p->err->is_incomplete = false; /* nothing can be added in here */
 }
 
 void lex_push(struct parser *p, struct input *in, struct str text, struct pos origin)
 {
-    *in = (struct input){
-        .text = text, .end = p->failed ? 0 : text.len, .origin = origin
-    };
+    *in = (struct input){ .text = text,
+        .end = p->failed ? 0 : text.len,
+        .origin = origin,
+        .failed = p->failed };
     p->in = in;
 }
 
 void lex_pop(struct parser *p, struct input *outer)
 {
+    if (p->failed && !p->in->failed)
+        p->err->is_incomplete = false;
     p->in = outer;
     if (p->failed) {
         outer->at = outer->end;

@@ -24,6 +24,7 @@ struct input {
     uint32_t line;       /* ... and its number in this text, from 0 */
     struct input *outer; /* an alias: reading goes on there; NULL: the end is the end */
     struct str alias;    /* whose text this is, so that it is not expanded in itself */
+    bool failed;         /* something had failed before this was pushed */
 };
 
 struct heredoc; /* heredoc.c */
@@ -131,6 +132,7 @@ struct str lex_source(const struct parser *p, struct mark from);
 struct limit {
     size_t end;
     struct input *outer;
+    bool failed;
 };
 
 struct limit lex_narrow(struct parser *p, size_t from, size_t end);

@@ -294,6 +294,13 @@ static struct set run_literal(
     return out;
 }
 
+/* Is it where only a literal '.' may match, and is one there? */
+static bool at_hidden(const struct matcher *m, size_t at)
+{
+    return m->flags & PATTERN_PERIOD && at < m->text.len && m->text.data[at] == '.' &&
+           !wild_char_ok(m, at, '.');
+}
+
 /* How far a wildcard may go from `at`. */
 static size_t reach(struct matcher *m, size_t at)
 {
@@ -315,7 +322,8 @@ static struct set run_star(struct matcher *m, struct set in)
         size_t at = span_at(&in, i)->from;
         while (at <= span_at(&in, i)->to && !exhausted(m)) {
             size_t to = reach(m, at);
-            add_span(m, &out, at, to);
+            if (!at_hidden(m, at))
+                add_span(m, &out, at, to);
             at = to + 1;
         }
     }

@@ -36,9 +36,10 @@ static struct word *read_arg(const struct builder *b)
 }
 
 /* A pattern keeps its own quoting inside "...". */
-static struct word *read_pattern(const struct builder *b, enum context ctx)
+static struct word *read_pattern(
+        const struct builder *b, enum context ctx, enum word_flags flags)
 {
-    struct word *w = word_read_in(b->p, ctx, ctx == CTX_PARAM ? WORD_TILDE : 0);
+    struct word *w = word_read_in(b->p, ctx, flags);
     return w->count ? w : NULL;
 }
 
@@ -129,10 +130,10 @@ static void read_replace(struct builder *b, struct param *x)
         x->op = peek(p) == '#' ? PARAM_REPLACE_PREFIX : PARAM_REPLACE_SUFFIX;
         p->in->at++;
     }
-    x->arg = read_pattern(b, CTX_PATTERN);
+    x->arg = read_pattern(b, CTX_PATTERN, x->op == PARAM_REPLACE_ALL ? WORD_SLASH : 0);
     if (peek(p) == '/') {
         p->in->at++;
-        x->replacement = read_pattern(b, CTX_PARAM);
+        x->replacement = read_pattern(b, CTX_PARAM, WORD_TILDE);
     }
 }
 
@@ -152,7 +153,7 @@ static void read_case(struct builder *b, struct param *x, int c)
     x->op = c == '^'   ? read_doubled(p, c, PARAM_UPPER_FIRST, PARAM_UPPER)
             : c == ',' ? read_doubled(p, c, PARAM_LOWER_FIRST, PARAM_LOWER)
                        : read_doubled(p, c, PARAM_TOGGLE_FIRST, PARAM_TOGGLE);
-    x->arg = read_pattern(b, CTX_PARAM);
+    x->arg = read_pattern(b, CTX_PARAM, WORD_TILDE);
 }
 
 static void read_operator(struct builder *b, struct param *x)
@@ -177,11 +178,11 @@ static void read_operator(struct builder *b, struct param *x)
         break;
     case '#':
         x->op = read_doubled(p, c, PARAM_TRIM_PREFIX, PARAM_TRIM_PREFIX_LONG);
-        x->arg = read_pattern(b, CTX_PARAM);
+        x->arg = read_pattern(b, CTX_PARAM, WORD_TILDE);
         break;
     case '%':
         x->op = read_doubled(p, c, PARAM_TRIM_SUFFIX, PARAM_TRIM_SUFFIX_LONG);
-        x->arg = read_pattern(b, CTX_PARAM);
+        x->arg = read_pattern(b, CTX_PARAM, WORD_TILDE);
         break;
     case '/':
         read_replace(b, x);

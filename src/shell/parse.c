@@ -132,14 +132,14 @@ static struct node *parse_and_or(struct parser *p)
 static bool at_list_end(struct parser *p)
 {
     static const char *const closers[] = { "then", "else", "elif", "fi", "do", "done",
-        "esac", "}" };
+        "esac", "in", "}" };
     lex_skip_blanks(p);
     int c = peek(p);
     if (c < 0 || c == ')')
         return true;
     if (c == ';')
         return lex_match(p, ";;") || lex_match(p, ";&");
-    if (!c || !strchr("tefd}", c))
+    if (!c || !strchr("tefdi}", c))
         return false;
     for (size_t i = 0; i < ARRAY_LEN(closers); i++)
         if (lex_match_keyword(p, closers[i]))

@@ -12,7 +12,7 @@
 #include "shell/ast.h"
 
 #define PARSE_MAX_TEXT   ((size_t)16 << 20)
-#define PARSE_MAX_DEPTH  400
+#define PARSE_MAX_DEPTH  200
 #define PARSE_MAX_MEMORY ((size_t)512 << 20) /* of the tree */
 
 struct parse_options {

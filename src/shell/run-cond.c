@@ -94,7 +94,8 @@ static bool compare_numbers(enum cond_op op, int64_t a, int64_t b)
 static enum answer eval_numbers(struct shell *sh, const struct cond *c)
 {
     int64_t a, b;
-    if (!expand_arith(sh, c->left_arith, &a) || !expand_arith(sh, c->right_arith, &b))
+    if (!expand_arith_in(sh, c->left_arith, "[[: ", &a) ||
+            !expand_arith_in(sh, c->right_arith, "[[: ", &b))
         return NO;
     return yes_if(compare_numbers(c->op, a, b));
 }

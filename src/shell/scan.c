@@ -3,9 +3,6 @@
  */
 #include "shell/lex.h"
 
-/* What closes an open construct; a ${ inside "..." closes at } but knows no '...'. */
-#define CLOSE_QUOTED_PARAM 'q'
-
 struct scan {
     struct parser *p;
     const char *text;
@@ -43,13 +40,12 @@ static void skip_single(struct scan *s, bool escapes)
 
 static bool scan_dollar(struct scan *s, char top)
 {
-    bool quoted = top == '"' || top == CLOSE_QUOTED_PARAM;
     switch (look(s, 1)) {
     case '(':
         push(s, ')', 2);
         return true;
     case '{':
-        push(s, quoted ? CLOSE_QUOTED_PARAM : '}', 2);
+        push(s, '}', 2);
         return true;
     case '\'':
         if (top == '"')
@@ -67,14 +63,14 @@ static void scan_byte(struct scan *s)
     char c = s->text[s->at], top = s->open[s->depth - 1];
     if (c == '\\') {
         s->at += 2;
-    } else if (c == top || (top == CLOSE_QUOTED_PARAM && c == '}')) {
+    } else if (c == top) {
         s->depth--;
         s->at++;
     } else if (top == '`' || (c == '$' && scan_dollar(s, top))) {
         s->at += top == '`';
     } else if (c == '`' || (c == '"' && top != '"')) {
         push(s, c, 1);
-    } else if (c == '\'' && top != '"' && top != CLOSE_QUOTED_PARAM) {
+    } else if (c == '\'' && top != '"') {
         skip_single(s, false);
     } else if ((c == '(' && top == ')') || (c == '[' && top == ']')) {
         push(s, c == '(' ? ')' : ']', 1);

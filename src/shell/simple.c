@@ -126,7 +126,11 @@ static void read_assignment(
         word_read_subscript(p, t->name_end + 1, t->index_end, &a->index, &a->index_arith);
     if (!p->failed)
         p->in->at = t->value;
-    if (arrays && !t->index_end && peek(p) == '(')
+    bool array = arrays && peek(p) == '(';
+    if (array && t->index_end)
+        parse_fail(
+                p, a->pos, "%.*s: cannot assign list to array member", STR_ARG(a->name));
+    else if (array)
         read_array(p, a);
     else
         a->value = word_read_in(p, CTX_WORD, WORD_TILDE | WORD_COLONS);

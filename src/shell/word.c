@@ -320,8 +320,9 @@ static bool ends_here(const struct builder *b, int c)
     case CTX_DQUOTE:
         return c == '"';
     case CTX_PARAM:
-    case CTX_PARAM_QUOTED:
         return c == '}';
+    case CTX_PARAM_QUOTED:
+        return c == '}' && !b->apostrophe;
     case CTX_PATTERN:
         return c == '}' || c == '/';
     case CTX_SUBSTRING:
@@ -366,6 +367,7 @@ static void read_other(struct builder *b, int c)
     if (c == ':' && (b->flags & WORD_COLONS))
         b->value = p->in->at + 1;
     b->has_brace |= c == '{' && b->ctx == CTX_WORD;
+    b->apostrophe ^= c == '\'' && b->ctx == CTX_PARAM_QUOTED;
     if (!p->failed)
         p->in->at++;
 }
@@ -467,10 +469,14 @@ struct word *word_read_in(struct parser *p, enum context ctx, enum word_flags fl
         .value = flags & WORD_TILDE ? from : SCAN_FAILED,
         .quoted = ctx == CTX_PARAM_QUOTED || ctx == CTX_HEREDOC,
     };
+    if (flags & WORD_SLASH && peek(p) == '/')
+        p->in->at++;
     if (parse_enter(p))
         builder_read(&b);
     parse_leave(p);
     builder_flush(&b);
+    if (b.apostrophe)
+        parse_unclosed(p, pos, "'");
     if (b.groups && (ctx == CTX_WORD || ctx == CTX_REGEX))
         parse_unclosed(p, pos, ")");
     if (b.has_brace && (flags & WORD_BRACES) && !p->failed)

@@ -23,6 +23,7 @@ enum word_flags {
     WORD_BRACES = 1 << 0, /* {a,b} expands */
     WORD_TILDE = 1 << 1,  /* ~ at its start */
     WORD_COLONS = 1 << 2, /* and ~ after each : */
+    WORD_SLASH = 1 << 3,  /* a / that begins a CTX_PATTERN is part of it */
 };
 
 struct part_list {
@@ -42,6 +43,7 @@ struct builder {
     unsigned ternary; /* open ? of CTX_SUBSTRING */
     bool quoted;      /* text and expansions read now are quoted */
     bool has_brace;   /* an unquoted { was seen */
+    bool apostrophe;  /* CTX_PARAM_QUOTED: inside '...', which only hides a } */
 };
 
 /* The word that begins here; NULL (and no error) if none does. */

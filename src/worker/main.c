@@ -10,6 +10,7 @@
 #include "worker/view.h"
 #include "worker/worker.h"
 
+#include <locale.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -144,6 +145,8 @@ static int serve_main(void)
 int main(int argc, char **argv)
 {
     log_init(NAME);
+    /* Letters beyond ASCII have a case and a class; read before the confinement. */
+    setlocale(LC_CTYPE, "C.UTF-8");
     int status = argc > 1 && !strcmp(argv[1], "--shell")
                          ? worker_shell_main(argc - 1, argv + 1)
                          : serve_main();

@@ -465,6 +465,7 @@ static void test_pathname_flags(void **state)
     } cases[] = {
         { "*", ".a", PATTERN_PERIOD, false },
         { "?a", ".a", PATTERN_PERIOD, false },
+        { "*.a", ".a", PATTERN_PERIOD, false },
         { "[.]a", ".a", PATTERN_PERIOD, false },
         { ".*", ".a", PATTERN_PERIOD, true },
         { "*.a", "x.a", PATTERN_PERIOD, true },

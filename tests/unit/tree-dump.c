@@ -271,10 +271,13 @@ static void dump_simple(const struct node *n, struct buf *out)
         dump_assign(&n->simple.assigns[i], out);
     for (size_t i = 0; i < n->simple.arg_count; i++) {
         const struct arg *arg = &n->simple.args[i];
-        buf_addc(out, ' ');
-        dump_word(arg->word, out);
-        if (arg->assign)
+        /* Both readings share their parts: dumping both would double at each level. */
+        if (arg->assign && !arg->word->has_braces) {
             dump_assign(arg->assign, out);
+        } else {
+            buf_addc(out, ' ');
+            dump_word(arg->word, out);
+        }
     }
 }
 

@@ -304,8 +304,8 @@ struct awk {
     uint32_t line;           /* being run, for messages */
 
     /* The record (record.c). */
-    struct buf record;
-    bool record_valid; /* false: $0 must be rebuilt from the fields */
+    struct buf record, coming; /* $0, and where the next one is read into */
+    bool record_valid;         /* false: $0 must be rebuilt from the fields */
     bool split_done;
     struct awk_value *fields; /* $1.. */
     size_t field_count, field_cap;

@@ -434,7 +434,11 @@ bool awk_next_record(struct awk *a)
     while (!a->no_more_files && !a->failed) {
         if (!a->input && !open_next(a))
             break;
-        if (!a->skip_file && awk_read_record(a, a->input, &a->record)) {
+        /* A buffer of its own, since END still sees the last record. */
+        if (!a->skip_file && awk_read_record(a, a->input, &a->coming)) {
+            struct buf last = a->record;
+            a->record = a->coming;
+            a->coming = last;
             a->record_valid = true;
             a->split_done = false;
             add_number(a, V_NR);
@@ -455,5 +459,6 @@ void awk_record_finish(struct awk *a)
     clear_fields(a);
     free(a->fields);
     buf_finish(&a->record);
+    buf_finish(&a->coming);
     stream_unref(a->input);
 }

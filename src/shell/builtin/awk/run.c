@@ -1024,7 +1024,7 @@ int awk_run(struct cmd *c, struct awk_program *program, int argc, char **argv,
     a->cmd = c;
     a->program = program;
     a->globals = xcalloc(program->global_count, sizeof(*a->globals));
-    a->record = BUF(c->budget->max_memory);
+    a->record = a->coming = BUF(c->budget->max_memory);
     a->record_valid = true;
     a->next_arg = 1;
     a->random = 42;
