@@ -112,7 +112,7 @@ static bool read_place(struct eval *ev, const struct operand *place, int64_t *ou
     struct str text;
     if (get_place(ev, place, &text))
         return value_of(ev, text, out);
-    if (ev->sh->set & SET_NOUNSET)
+    if (ev->sh->set & SET_NOUNSET && !place->has_index)
         return expand_exit(ev->sh, "%.*s: unbound variable", STR_ARG(place->name));
     *out = 0;
     return true;

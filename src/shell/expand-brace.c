@@ -47,15 +47,59 @@ static bool split_tilde(const struct unrolling *u, struct str *user, struct part
     return true;
 }
 
+static bool is_name_char(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           c == '_';
+}
+
+/* `$x` without braces around the name. */
+static bool is_bare_name(const struct part *part)
+{
+    return part->type == PART_PARAM && var_name_is_valid(part->param->name) &&
+           str_starts(part->param->source, STR("$")) &&
+           !str_starts(part->param->source, STR("${"));
+}
+
+/* `$x{a,b}` stands for `$xa $xb`: letters that come out of braces belong to the name.
+ * Goes on behind them; what is left of their part is put into `*rest`. */
+static bool lengthen(struct unrolling *u, struct str *name, size_t *at, struct part *rest)
+{
+    while (*at < u->count) {
+        const struct part *next = u->parts[*at];
+        size_t n = 0;
+        if (next->type != PART_TEXT || next->quoted)
+            return false;
+        while (n < next->text.len && is_name_char(next->text.data[n]))
+            n++;
+        *name = str_of(arena_printf(
+                u->e->arena, "%.*s%.*s", STR_ARG(*name), (int)n, next->text.data));
+        ++*at;
+        *rest = *next;
+        rest->text = str_from(next->text, n);
+        if (rest->text.len)
+            return true;
+    }
+    return false;
+}
+
 static bool expand_unrolled(struct unrolling *u)
 {
     struct expansion *e = u->e;
-    for (size_t i = 0; i < u->count; i++) {
-        struct part tilde = { .type = PART_TILDE }, rest;
-        bool splits = !i && split_tilde(u, &tilde.text, &rest);
-        if (splits && !expand_parts(e, &tilde, 1))
-            return false;
-        if (!expand_parts(e, splits ? &rest : u->parts[i], 1))
+    for (size_t i = 0; i < u->count;) {
+        const struct part *part = u->parts[i++];
+        struct part first = *part, rest;
+        struct param param;
+        bool has_rest = false;
+        if (i == 1 && split_tilde(u, &first.text, &rest)) {
+            first.type = PART_TILDE;
+            has_rest = true;
+        } else if (is_bare_name(part)) {
+            param = *part->param;
+            first.param = &param;
+            has_rest = lengthen(u, &param.name, &i, &rest);
+        }
+        if (!expand_parts(e, &first, 1) || (has_rest && !expand_parts(e, &rest, 1)))
             return false;
     }
     return end_field(e);

@@ -137,6 +137,8 @@ static bool replace(struct expansion *e, const void *how, struct str *text)
 bool operand_replace(struct expansion *e, const struct param *p, struct operand *o)
 {
     struct replace r = { .op = p->op, .flags = expand_pattern_flags(e->sh) };
+    if (!o->is_set)
+        return true; /* what is unset has no empty text to match */
     if (e->sh->shopt & SHOPT_NOCASEMATCH)
         r.flags |= PATTERN_FOLD;
     if (!pattern_arg(e, p->arg, &r.source))
@@ -212,12 +214,14 @@ static bool slice_list(struct expansion *e, struct operand *o, int64_t offset,
         bool has_length, int64_t length)
 {
     size_t from, n;
-    if (has_length && length < 0)
-        return expand_fail(e->sh, "%lld: substring expression < 0", (long long)length);
     if (o->is_positional)
         add_zeroth(e, o);
     else if (vars_end(e->sh->vars, o->name) > 0)
         offset = position_of(e, o, offset);
+    else
+        offset = offset < 0 ? offset + (int64_t)o->count + 1 : offset - (offset > 0);
+    if (has_length && length < 0 && (o->is_positional || offset < (int64_t)o->count))
+        return expand_fail(e->sh, "%lld: substring expression < 0", (long long)length);
     slice(o->count, offset, has_length, length, &from, &n);
     o->items += from;
     o->count = n;
@@ -227,6 +231,8 @@ static bool slice_list(struct expansion *e, struct operand *o, int64_t offset,
 static bool apply_substring(struct expansion *e, const struct param *p, struct operand *o)
 {
     int64_t offset = 0, length = 0;
+    if (!o->is_set && !o->is_positional)
+        return true; /* and the expressions are not looked at */
     if (!expand_arith(e->sh, p->offset, &offset) ||
             (p->length && !expand_arith(e->sh, p->length, &length)))
         return expand_discard(e->sh);

@@ -290,6 +290,8 @@ static bool expand_default(
 static bool expand_length(struct expansion *e, const struct operand *o, bool quoted)
 {
     char text[24];
+    if (!o->is_set && o->has_index && !o->is_assoc && o->index < 0)
+        return expand_discard(e->sh); /* a bad subscript, which was reported */
     size_t length = o->is_list ? o->count : utf8_count(o->text);
     int n = snprintf(text, sizeof(text), "%zu", length);
     return put_result(e, (struct str){ text, (size_t)n }, quoted);
@@ -336,6 +338,8 @@ bool expand_param(struct expansion *e, const struct param *p, bool quoted)
         o.text = STR("");
     if (p->op >= PARAM_DEFAULT && p->op <= PARAM_ALTERNATE)
         return expand_default(e, p, &o, quoted);
+    if (p->op == PARAM_LENGTH && o.has_index)
+        return expand_length(e, &o, quoted);
     if (!check_set(e, &o))
         return false;
     if (p->op == PARAM_VALUE)

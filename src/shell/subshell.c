@@ -144,6 +144,22 @@ static void capture_subshell(
     exec_leave(sh);
 }
 
+struct capture {
+    struct buf *out;
+    struct budget *budget;
+};
+
+/* A capture that is full ends everything: its writer may never ask how it went. */
+static int write_capture(void *user, struct str data)
+{
+    struct capture *capture = user;
+    buf_add(capture->out, data);
+    if (!capture->out->full)
+        return 0;
+    budget_stop(capture->budget, BUDGET_MEMORY);
+    return EFBIG;
+}
+
 bool exec_capture(struct shell *sh, const struct node *body, struct buf *out)
 {
     sh->captured = true;
@@ -156,7 +172,8 @@ bool exec_capture(struct shell *sh, const struct node *body, struct buf *out)
     if (file) {
         read_whole_file(sh, file, out);
     } else {
-        struct stream *to = stream_buffer(out);
+        struct capture capture = { out, sh->budget };
+        struct stream *to = stream_sink(write_capture, &capture);
         if (command)
             capture_builtin(sh, command, body, to);
         else
