@@ -21,6 +21,8 @@ struct deferred {
 
 struct arena {
     struct chunk *last;
+    struct chunk
+            *spare; /* given back last: a loop at the end of a chunk needs it again */
     struct deferred *deferred;
     size_t size;
     size_t next_chunk;
@@ -41,7 +43,7 @@ void arena_destroy(struct arena *a)
     free(a);
 }
 
-static struct chunk *add_chunk(struct arena *a, size_t size)
+static struct chunk *new_chunk(struct arena *a, size_t size)
 {
     size_t cap = a->next_chunk;
     if (a->next_chunk < MAX_CHUNK)
@@ -49,8 +51,24 @@ static struct chunk *add_chunk(struct arena *a, size_t size)
     if (cap < size)
         cap = size;
     struct chunk *c = xmalloc(sizeof(*c) + cap);
-    *c = (struct chunk){ .prev = a->last, .cap = cap };
+    c->cap = cap;
     a->size += sizeof(*c) + cap;
+    return c;
+}
+
+static void drop_chunk(struct arena *a, struct chunk *c)
+{
+    if (c)
+        a->size -= sizeof(*c) + c->cap;
+    free(c);
+}
+
+static struct chunk *add_chunk(struct arena *a, size_t size)
+{
+    struct chunk *c =
+            a->spare && a->spare->cap >= size ? TAKE(a->spare) : new_chunk(a, size);
+    c->prev = a->last;
+    c->used = 0;
     a->last = c;
     return c;
 }
@@ -122,8 +140,10 @@ void arena_rewind(struct arena *a, struct arena_mark mark)
     while (a->last != mark.chunk) {
         struct chunk *c = a->last;
         a->last = c->prev;
-        a->size -= sizeof(*c) + c->cap;
-        free(c);
+        bool keep = c->cap <= MAX_CHUNK && (!a->spare || a->spare->cap < c->cap);
+        drop_chunk(a, keep ? a->spare : c);
+        if (keep)
+            a->spare = c;
     }
     if (a->last)
         a->last->used = mark.used;

@@ -90,7 +90,6 @@ int exec_background(struct shell *sh, const struct node *n)
     job->task = sched_spawn_last(sh->sched, job_main, job);
     append(sh, job);
     if (!job->task) {
-        shell_err(sh, "cannot start a job: out of memory");
         shell_free(TAKE(job->sub));
         return sh->status = 1;
     }

@@ -41,10 +41,8 @@ static struct stream *start_stage(struct shell *sh, const struct node *n, size_t
     shell_set_fd(sub, 1, writer);
     *stage = (struct stage){ .sub = sub, .node = n->pipeline.stages[i], .status = 1 };
     stage->task = sched_spawn(sh->sched, stage_main, stage);
-    if (!stage->task) {
-        shell_err(sh, "cannot start a pipeline stage: out of memory");
+    if (!stage->task)
         shell_free(sub);
-    }
     return reader;
 }
 

@@ -11,6 +11,7 @@
 #define TASK_STACK ((size_t)1 << 20) /* reserved; only touched pages cost memory */
 #define MAIN_SLACK ((size_t)256 << 10)
 #define MAX_SPARE  16
+#define MAX_TASKS  1000 /* alive at once: what a fork bomb meets */
 
 struct task {
     struct task *older;   /* towards the first task */
@@ -23,6 +24,7 @@ struct task {
     void *arg;
     int status;
     bool ended, cancelled;
+    bool joins; /* `ready` is another's `ended`: it holds even when the budget is spent */
     const bool *ready; /* NULL: can run */
     int64_t wake_ns;   /* sleeping until then; 0: not asleep */
 };
@@ -32,6 +34,7 @@ struct sched {
     struct task *newest; /* list of all tasks that have not ended: who is asked first */
     struct task *current;
     struct task *previous; /* who switched to us last */
+    size_t count;          /* of tasks that have not ended, without the first */
     struct budget *budget;
     char *spare[MAX_SPARE];
     size_t spare_count;
@@ -118,6 +121,8 @@ static void give_stack(struct sched *s, char *stack)
 
 static bool can_run(const struct task *t, bool stopped, int64_t *now)
 {
+    if (t->joins)
+        return *t->ready;
     if (stopped || t->cancelled || (!t->ready && !t->wake_ns) || (t->ready && *t->ready))
         return true;
     if (!t->wake_ns)
@@ -179,6 +184,7 @@ static void entry(void)
     t->status = t->fn(t->arg);
     t->ended = true;
     unlink_task(s, t);
+    s->count--;
     struct task *next;
     while (!(next = pick(s)))
         sleep_until(earliest_wake(s));
@@ -188,9 +194,12 @@ static void entry(void)
 
 static struct task *make_task(struct sched *s, task_fn *fn, void *arg)
 {
-    char *stack = take_stack(s);
-    if (!stack)
+    char *stack = s->count < MAX_TASKS ? take_stack(s) : NULL;
+    if (!stack) {
+        budget_stop(s->budget, BUDGET_DEPTH);
         return NULL;
+    }
+    s->count++;
     struct task *t = xcalloc(1, sizeof(*t));
     *t = (struct task){ .creator = s->current,
         .sched = s,
@@ -277,7 +286,7 @@ bool sched_sleep(struct sched *s, int64_t ns)
 int sched_join(struct sched *s, struct task *t)
 {
     struct task *self = s->current;
-    /* Unlike a wait, a join holds even when the budget is spent: the task must unwind. */
+    self->joins = true;
     while (!t->ended) {
         self->ready = &t->ended;
         struct task *next = pick(s);
@@ -289,6 +298,7 @@ int sched_join(struct sched *s, struct task *t)
             budget_stop(s->budget, BUDGET_CANCELLED); /* all wait for each other */
     }
     self->ready = NULL;
+    self->joins = false;
     int status = t->status;
     give_stack(s, t->stack);
     free(t);

@@ -24,7 +24,8 @@ void sched_destroy(struct sched *s); /* every task must have been joined */
 void sched_set_budget(struct sched *s, struct budget *budget);
 struct budget *sched_budget(const struct sched *s);
 
-/* Make a task; it runs when somebody waits.  The newest is run first. */
+/* Make a task; it runs when somebody waits.  The newest is run first.  NULL: there are
+ * too many, and the budget was stopped. */
 struct task *sched_spawn(struct sched *s, task_fn *fn, void *arg);
 
 /* The same, but it runs after all others, in the order of the calls: background jobs. */

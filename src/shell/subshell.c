@@ -247,7 +247,6 @@ bool exec_process_substitution(struct shell *sh, const struct node *body, bool w
     s->sub = substitution_shell(sh, writer, &s->stream);
     s->task = sched_spawn(sh->sched, substitution_main, s);
     if (!s->task) {
-        shell_err(sh, "cannot start a process substitution: out of memory");
         shell_free(s->sub);
         stream_unref(s->stream);
         free(s);
