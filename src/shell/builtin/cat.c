@@ -1,4 +1,3 @@
-#include "base/utf8.h"
 #include "shell/builtin/input.h"
 #include "shell/builtin/quote.h"
 
@@ -47,6 +46,18 @@ static void add_visible(unsigned char byte, struct buf *out)
         buf_addc(out, (char)byte);
 }
 
+/* "%6llu\t", which is worth not asking printf for. */
+static void add_number(struct cat *cat, struct buf *out)
+{
+    char text[32], *at = text + sizeof(text);
+    *--at = '\t';
+    for (uint64_t n = ++cat->number; n || at[0] == '\t'; n /= 10)
+        *--at = (char)('0' + n % 10);
+    while (text + sizeof(text) - at < 7)
+        *--at = ' ';
+    buf_add(out, (struct str){ at, (size_t)(text + sizeof(text) - at) });
+}
+
 static void add_newline(struct cat *cat, struct buf *out)
 {
     if (cat->pending_cr)
@@ -57,7 +68,7 @@ static void add_newline(struct cat *cat, struct buf *out)
         return;
     }
     if (cat->newlines > 1 && (cat->marks & SHOW_NUMBERS) && !(cat->marks & SHOW_FILLED))
-        buf_addf(out, "%6llu\t", (unsigned long long)++cat->number);
+        add_number(cat, out);
     buf_add(out, cat->marks & SHOW_ENDS ? STR("$\n") : STR("\n"));
 }
 
@@ -68,7 +79,7 @@ static void add_byte(struct cat *cat, char ch, struct buf *out)
         return;
     }
     if (cat->newlines && (cat->marks & SHOW_NUMBERS))
-        buf_addf(out, "%6llu\t", (unsigned long long)++cat->number);
+        add_number(cat, out);
     cat->newlines = 0;
     if (cat->pending_cr)
         buf_addc(out, '\r');
@@ -84,6 +95,16 @@ static void add_byte(struct cat *cat, char ch, struct buf *out)
         buf_addc(out, ch);
 }
 
+/* Length of what can be copied as it is: the rest of a line that is already begun. */
+static size_t plain_run(const struct cat *cat, struct str view)
+{
+    if (cat->newlines || cat->pending_cr ||
+            (cat->marks & (SHOW_CONTROLS | SHOW_TABS | SHOW_ENDS)))
+        return 0;
+    const char *at = memchr(view.data, '\n', view.len);
+    return at ? (size_t)(at - view.data) : view.len;
+}
+
 static bool cat_marked(struct cat *cat, struct stream *s)
 {
     auto_buf out = BUF(SIZE_MAX);
@@ -91,8 +112,13 @@ static bool cat_marked(struct cat *cat, struct stream *s)
     while (cmd_tick(cat->c) && stream_peek(s, &view)) {
         view = str_sub(view, 0, 8192); /* so that `out` stays small */
         buf_clear(&out);
-        for (size_t i = 0; i < view.len; i++)
-            add_byte(cat, view.data[i], &out);
+        for (size_t i = 0; i < view.len;) {
+            size_t run = plain_run(cat, str_from(view, i));
+            buf_add(&out, str_sub(view, i, run));
+            i += run;
+            if (i < view.len)
+                add_byte(cat, view.data[i++], &out);
+        }
         stream_consume(s, view.len);
         if (!cmd_put(cat->c, buf_str(&out)))
             return false;

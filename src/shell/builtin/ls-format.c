@@ -226,7 +226,7 @@ static bool fits(const struct ls *ls, const size_t *widths, size_t count, struct
 static void choose_grid(
         const struct ls *ls, const size_t *widths, size_t count, struct grid *g)
 {
-    size_t most = ls->width / 3 ? ls->width / 3 : 1;
+    size_t most = (ls->width + 2) / 3; /* the narrowest column has three */
     for (g->columns = count < most ? count : most; g->columns > 1; g->columns--) {
         g->rows = (count + g->columns - 1) / g->columns;
         if (fits(ls, widths, count, g))

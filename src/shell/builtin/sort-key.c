@@ -414,16 +414,19 @@ static uint64_t bytes_prefix(const struct sort_how *how, struct str s)
     return prefix;
 }
 
-/* The whole part, as far as it fits. */
-static uint64_t numeric_prefix(struct str s)
+/* The whole part, as far as it fits; `*exact`: there is nothing else. */
+static uint64_t numeric_prefix(struct str s, uint32_t *exact)
 {
     const uint64_t zero = (uint64_t)1 << 63;
     struct number n = parse_number(s);
     uint64_t value;
+    *exact = !n.fraction.len;
     if (!n.whole.len)
         return zero;
-    if (!number_plain(n.whole, &value) || value > zero - 1)
+    if (!number_plain(n.whole, &value) || value > zero - 1) {
         value = zero - 1;
+        *exact = 0;
+    }
     return n.negative ? zero - value : zero + value;
 }
 
@@ -439,17 +442,19 @@ static uint64_t general_prefix(struct str s)
     return bits >> 63 ? ~bits : bits | (uint64_t)1 << 63;
 }
 
-static uint64_t key_prefix(
-        const struct sort_rule *rule, const struct sort_how *how, struct str key)
+static uint64_t key_prefix(const struct sort_rule *rule, const struct sort_how *how,
+        struct str key, uint32_t *exact)
 {
+    *exact = 0;
     switch (how->order) {
     case SORT_BYTES:
         return bytes_prefix(how, key);
     case SORT_NUMERIC:
-        return numeric_prefix(key);
+        return numeric_prefix(key, exact);
     case SORT_GENERAL:
         return general_prefix(key);
     case SORT_MONTH:
+        *exact = 1;
         return (uint64_t)month_of(key);
     case SORT_RANDOM:
         return hash(rule->seed, key);
@@ -475,7 +480,7 @@ void sort_line_prepare(const struct sort_rule *rule, struct sort_line *line)
     }
     line->key = (uint32_t)(key.data - line->text);
     line->key_len = (uint32_t)key.len;
-    line->prefix = key_prefix(rule, how, key);
+    line->prefix = key_prefix(rule, how, key, &line->exact);
     if (how->reverse)
         line->prefix = ~line->prefix;
 }
@@ -485,7 +490,7 @@ int sort_compare(const struct sort_rule *rule, const struct sort_line *a,
 {
     if (a->prefix != b->prefix)
         return a->prefix < b->prefix ? -1 : 1;
-    for (size_t i = 0; i < rule->key_count; i++) {
+    for (size_t i = a->exact && b->exact; i < rule->key_count; i++) {
         const struct sort_key *key = &rule->keys[i];
         struct str x = { a->text + a->key, a->key_len };
         struct str y = { b->text + b->key, b->key_len };

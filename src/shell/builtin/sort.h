@@ -44,6 +44,7 @@ struct sort_line {
     const char *text; /* without the line end, which follows it */
     uint32_t len;
     uint32_t key, key_len; /* the first key's place */
+    uint32_t exact;        /* the prefix says all about the first key */
     uint64_t prefix;       /* orders as the first key does; equal: compare the rest */
 };
 

@@ -2,8 +2,6 @@
 #include "shell/builtin/number.h"
 #include "shell/builtin/quote.h"
 
-#include "base/utf8.h"
-
 #include <errno.h>
 #include <stdio.h>
 

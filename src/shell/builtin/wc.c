@@ -111,7 +111,7 @@ static size_t scan_text(struct scan *s, struct str view, bool at_end)
     return i;
 }
 
-/* Words of text without bytes above 127, which is most text: no columns needed. */
+/* Lines and bytes alone: no need to look at each byte. */
 static void count_simple(struct wc *wc, struct stream *s, struct counts *counts)
 {
     struct str view;
