@@ -4,9 +4,11 @@
 #include "search/literal.h"
 #include "search/nfa.h"
 #include "search/program.h"
+#include "search/words.h"
 
 #include <stdatomic.h>
 
+#define MAX_SOURCE     ((size_t)1 << 20)  /* of a pattern; each byte becomes a node */
 #define MAX_PATTERN    ((size_t)16 << 20) /* of the text given to PCRE2 */
 #define ASCII_WINDOW   4096 /* a longer subject is not looked through for each match */
 #define MAX_LIMIT_HITS 8    /* then PCRE2 is not asked any more */
@@ -14,13 +16,14 @@
 /* What copies share; it does not change. */
 struct shared {
     struct arena *arena;
-    struct re_tree tree; /* root NULL: a Perl pattern */
+    struct re_tree tree; /* root NULL: a Perl pattern, or words */
     struct str pattern;  /* Perl */
     enum regex_flags flags;
     bool perl, needs_longest;
     bool has_bytes, has_utf; /* which programs make sense */
     bool line_by_line;
     struct literals literals;
+    struct words *words; /* instead of everything else; NULL: no such list */
     size_t groups;
     atomic_uint refs;
 };
@@ -50,6 +53,15 @@ static bool is_ascii(struct str s)
     for (; i < s.len; i++)
         high |= (uint64_t)(unsigned char)s.data[i];
     return !(high & 0x8080808080808080u);
+}
+
+/* Is there anything that could be special in any POSIX syntax? */
+static bool has_operators(struct str pattern)
+{
+    for (size_t i = 0; i < pattern.len; i++)
+        if (pattern.data[i] && strchr("\\[.*^$+?{|()", pattern.data[i]))
+            return true;
+    return false;
 }
 
 /*
@@ -122,7 +134,7 @@ static struct program *get_program(struct regex *re, int which)
 
 static struct nfa *get_nfa(struct regex *re)
 {
-    if (!re->nfa && !re->nfa_failed && !re->shared->perl)
+    if (!re->nfa && !re->nfa_failed && re->shared->tree.root)
         re->nfa = nfa_create(&re->shared->tree);
     re->nfa_failed = !re->nfa;
     return re->nfa;
@@ -142,6 +154,7 @@ static void unref_shared(struct shared *s)
 {
     if (atomic_fetch_sub(&s->refs, 1) != 1)
         return;
+    words_destroy(s->words);
     arena_destroy(s->arena);
     free(s);
 }
@@ -168,6 +181,11 @@ static bool compile_posix(
         struct regex *re, struct str pattern, enum regex_syntax syntax, struct error *err)
 {
     struct shared *s = re->shared;
+    if ((syntax == REGEX_FIXED || !has_operators(pattern)) &&
+            (s->words = words_create(pattern, s->flags)))
+        return true;
+    if (pattern.len > MAX_SOURCE)
+        return error_set(err, ERR_LIMIT, "Regular expression too big");
     pattern = arena_str(s->arena, pattern);
     if (!re_parse(pattern, syntax, s->flags, s->arena, &s->tree, err))
         return false;
@@ -312,6 +330,10 @@ static enum regex_result search_start(
 {
     const size_t *ovector;
     size_t count, end;
+    if (re->shared->words)
+        return words_search(re->shared->words, a->subject, a->from, start, &end)
+                       ? REGEX_YES
+                       : REGEX_NO;
     enum regex_result r = search_program(re, a, &ovector, &count);
     if (r == REGEX_YES)
         *start = ovector[0];
@@ -320,12 +342,27 @@ static enum regex_result search_start(
     return r;
 }
 
+static enum regex_result search_words(
+        const struct words *w, const struct attempt *a, struct regex_match *m)
+{
+    size_t start = 0, end = 0;
+    if (!words_search(w, a->subject, a->from, m ? &start : NULL, m ? &end : NULL))
+        return REGEX_NO;
+    if (m)
+        *m = (struct regex_match){
+            .start = { (ptrdiff_t)start }, .end = { (ptrdiff_t)end }, .groups = 1
+        };
+    return REGEX_YES;
+}
+
 static enum regex_result search(
         struct regex *re, const struct attempt *a, struct regex_match *m)
 {
     const struct shared *s = re->shared;
     const size_t *ovector;
     size_t count, start, end;
+    if (s->words)
+        return search_words(s->words, a, m);
     enum regex_result r = search_program(re, a, &ovector, &count);
     if (r == REGEX_LIMIT)
         return search_nfa(re, a, m);

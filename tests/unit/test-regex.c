@@ -329,6 +329,45 @@ static void test_lines(void **state)
     regex_destroy(re);
 }
 
+/* A list of texts is searched by an automaton of its own: it must agree with the same
+ * list as a regular expression. */
+static void test_words(void **state)
+{
+    (void)state;
+    static const unsigned flags[] = { 0, REGEX_FOLD, REGEX_WORD, REGEX_LINE,
+        REGEX_FOLD | (unsigned)REGEX_WORD };
+    static const char *const subjects[] = { "", "a", "ab", "abc", "xabcab", "bcd abcd",
+        "ABC bc", "a b", "foo", "xfoofoobarx", "foobar", "foo bar", "\n", "x\nfoo",
+        "zz ab-c", "c.d", "éab", "abé ab" };
+    struct str fixed = STR("a\nab\nabcd\nbc\nbcd\nfoo\nfoobar\noba\nc.d\nbar");
+    struct str same = STR("a|ab|abcd|bc|bcd|foo|foobar|oba|c\\.d|bar");
+    for (size_t i = 0; i < ARRAY_LEN(flags); i++) {
+        struct error err;
+        struct regex *words, *re;
+        unsigned all = flags[i] | REGEX_MULTI | REGEX_NEWLINE;
+        assert_true(regex_compile(fixed, REGEX_FIXED, all, &words, &err));
+        assert_true(regex_compile(same, REGEX_EXTENDED, all, &re, &err));
+        for (size_t j = 0; j < ARRAY_LEN(subjects); j++) {
+            struct regex_match a = { .start = { -1 } }, b = { .start = { -1 } };
+            struct str s = str_of(subjects[j]);
+            for (size_t from = 0; from <= s.len; from++) {
+                if (((unsigned char)s.data[from] & 0xC0) == 0x80)
+                    continue; /* inside a character */
+                enum regex_result r = regex_search(words, s, from, false, &a);
+                if (r != regex_search(re, s, from, false, &b) ||
+                        (r == REGEX_YES &&
+                                (a.start[0] != b.start[0] || a.end[0] != b.end[0])))
+                    fail_msg("flags %u, '%s' from %zu: %d [%td,%td) not [%td,%td)",
+                            flags[i], subjects[j], from, (int)r, a.start[0], a.end[0],
+                            b.start[0], b.end[0]);
+                assert_int_equal(regex_search(words, s, from, false, NULL), r);
+            }
+        }
+        regex_destroy(words);
+        regex_destroy(re);
+    }
+}
+
 /* --- against the C library -------------------------------------------------------------
  */
 
@@ -402,6 +441,7 @@ int main(void)
         cmocka_unit_test(test_errors),
         cmocka_unit_test(test_groups),
         cmocka_unit_test(test_lines),
+        cmocka_unit_test(test_words),
         cmocka_unit_test(test_like_libc),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
