@@ -18,12 +18,24 @@
 #define MAX_REPLY ((size_t)256 << 20)
 
 static const char usage[] =
-        "usage: paddock call [--json] [MCPATH OPTION]... [ROOT] TOOL JSON\n"
-        "Start `mcpath` with these options and this ROOT, call TOOL once with the\n"
-        "arguments JSON over the protocol, and print the text of the result, or with\n"
-        "--json the whole result. The status is 1 if the tool or the call failed.\n"
+        "usage: paddock call [--json] [--show] [MCPATH OPTION]... [ROOT] {TOOL JSON}...\n"
+        "Start `mcpath` with these options and this ROOT, call each TOOL with the\n"
+        "arguments JSON over the protocol, in one session, and print the text of the\n"
+        "results, or with --json the whole results. --show prints each call before its\n"
+        "result. The status is 1 if the session or the last call failed.\n"
         "\n"
         "  paddock call . run '{\"command\": \"ls | wc -l\"}'\n";
+
+struct tool_call {
+    const char *tool;
+    json_t *args; /* an object */
+};
+
+struct calls {
+    struct tool_call *items; /* in order */
+    size_t count;
+    bool as_json, show;
+};
 
 struct server {
     pid_t pid;
@@ -149,19 +161,6 @@ static json_t *hello(void)
             PADDOCK_VERSION);
 }
 
-static bool converse(struct server *s, const char *tool, json_t *args, json_t **result,
-        struct error *err)
-{
-    json_auto_t *welcome = NULL;
-    if (!send_message(s, request(1, "initialize", hello()), err) ||
-            !receive_result(s, 1, &welcome, err) ||
-            !send_message(s, notification("notifications/initialized"), err))
-        return false;
-    json_t *call = json_pack("{s:s, s:O}", "name", tool, "arguments", args);
-    return send_message(s, request(2, "tools/call", call), err) &&
-           receive_result(s, 2, result, err);
-}
-
 static void print_result(const json_t *result, bool as_json)
 {
     auto_buf text = BUF(MAX_REPLY);
@@ -175,28 +174,105 @@ static void print_result(const json_t *result, bool as_json)
     cli_print(buf_str(&text));
 }
 
-static int call(char **argv, const char *tool, json_t *args, bool as_json)
+/* "> run ls -l", or the whole arguments of a tool that has others. */
+static void print_call(const struct tool_call *c)
+{
+    auto_buf text = BUF(MAX_REPLY);
+    const json_t *command = json_object_get(c->args, "command");
+    buf_addf(&text, "> %s ", c->tool);
+    if (command && json_object_size(c->args) == 1)
+        buf_add(&text, json_str(command));
+    else
+        json_write(c->args, &text);
+    buf_addc(&text, '\n');
+    cli_print(buf_str(&text));
+}
+
+static bool greet(struct server *s, struct error *err)
+{
+    json_auto_t *welcome = NULL;
+    return send_message(s, request(1, "initialize", hello()), err) &&
+           receive_result(s, 1, &welcome, err) &&
+           send_message(s, notification("notifications/initialized"), err);
+}
+
+static bool call_one(struct server *s, int id, const struct tool_call *c, json_t **result,
+        struct error *err)
+{
+    json_t *params = json_pack("{s:s, s:O}", "name", c->tool, "arguments", c->args);
+    return send_message(s, request(id, "tools/call", params), err) &&
+           receive_result(s, id, result, err);
+}
+
+static bool converse(
+        struct server *s, const struct calls *calls, bool *is_error, struct error *err)
+{
+    if (!greet(s, err))
+        return false;
+    for (size_t i = 0; i < calls->count; i++) {
+        json_auto_t *result = NULL;
+        if (calls->show)
+            print_call(&calls->items[i]);
+        if (!call_one(s, (int)i + 2, &calls->items[i], &result, err))
+            return false;
+        print_result(result, calls->as_json);
+        *is_error = json_is_true(json_object_get(result, "isError"));
+    }
+    return true;
+}
+
+static int run_calls(char **argv, const struct calls *calls)
 {
     struct error err = { 0 };
     struct server server = { .to = -1, .from = -1, .in = BUF(MAX_REPLY) };
-    json_auto_t *result = NULL;
+    bool is_error = false;
     signal(SIGPIPE, SIG_IGN);
     bool good = start_server(argv, &server, &err) &&
-                converse(&server, tool, args, &result, &err);
+                converse(&server, calls, &is_error, &err);
     stop_server(&server);
     if (!good)
         return cli_fail(NAME, 1, &err);
-    print_result(result, as_json);
-    return json_is_true(json_object_get(result, "isError")) ? 1 : 0;
+    return is_error ? 1 : 0;
+}
+
+/* The pairs at the end of the command line, which is cut off before them. */
+static bool take_calls(int *argc, char **argv, struct calls *calls, struct error *err)
+{
+    calls->items = xcalloc((size_t)*argc, sizeof(*calls->items));
+    int first = *argc;
+    while (first > 2 && argv[first - 1][0] == '{')
+        first -= 2;
+    if (first == *argc)
+        return error_set(err, ERR_INVALID,
+                "TOOL and JSON, an object, are missing; see %s --help", NAME);
+    for (int i = first; i < *argc; i += 2) {
+        struct tool_call *c = &calls->items[calls->count];
+        c->tool = argv[i];
+        if (!json_parse(str_of(argv[i + 1]), &c->args, err))
+            return error_context(err, "the arguments of the call");
+        calls->count++;
+    }
+    *argc = first;
+    argv[first] = NULL;
+    return true;
+}
+
+static void free_calls(struct calls *calls)
+{
+    for (size_t i = 0; i < calls->count; i++)
+        json_decref(calls->items[i].args);
+    free(calls->items);
 }
 
 /* What is not ours is for mcpath, as it stands; `argv` becomes its command line. */
-static int take_own_options(int argc, char **argv, bool *as_json, bool *help)
+static int take_own_options(int argc, char **argv, struct calls *calls, bool *help)
 {
     int count = 1;
     for (int i = 1; i < argc; i++) {
         if (!strcmp(argv[i], "--json"))
-            *as_json = true;
+            calls->as_json = true;
+        else if (!strcmp(argv[i], "--show"))
+            calls->show = true;
         else if (!strcmp(argv[i], "--help"))
             *help = true;
         else
@@ -208,24 +284,17 @@ static int take_own_options(int argc, char **argv, bool *as_json, bool *help)
 int cli_call(int argc, char **argv)
 {
     char face[] = "mcpath"; /* what the program is called with decides what it is */
-    bool as_json = false, help = false;
+    struct calls calls = { 0 };
+    bool help = false;
     struct error err = { 0 };
-    json_auto_t *args = NULL;
-    argc = take_own_options(argc, argv, &as_json, &help);
+    argc = take_own_options(argc, argv, &calls, &help);
     if (help) {
         cli_print(str_of(usage));
         return 0;
     }
-    if (argc < 3) {
-        error_set(&err, ERR_INVALID, "TOOL and JSON are missing; see %s --help", NAME);
-        return cli_fail(NAME, 2, &err);
-    }
-    const char *tool = argv[argc - 2];
-    if (!json_parse(str_of(argv[argc - 1]), &args, &err)) {
-        error_context(&err, "the arguments of the call");
-        return cli_fail(NAME, 2, &err);
-    }
     argv[0] = face;
-    argv[argc - 2] = NULL;
-    return call(argv, tool, args, as_json);
+    bool ok = take_calls(&argc, argv, &calls, &err);
+    int status = ok ? run_calls(argv, &calls) : cli_fail(NAME, 2, &err);
+    free_calls(&calls);
+    return status;
 }

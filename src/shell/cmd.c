@@ -7,9 +7,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-/* --- the table -------------------------------------------------------------------------
- */
-
 const struct command *command_find(struct str name)
 {
     size_t low = 0, high = command_table_count;
@@ -41,9 +38,6 @@ const char *command_nearest(const char *name)
 {
     return nearest_name(str_of(name), NULL, command_table_count, name_at).data;
 }
-
-/* --- output ----------------------------------------------------------------------------
- */
 
 bool cmd_put(struct cmd *c, struct str s)
 {
@@ -105,9 +99,6 @@ void cmd_err_file(struct cmd *c, const char *subject, int errnum)
 {
     cmd_err(c, "%s: %s", subject, strerror(errnum));
 }
-
-/* --- --help
- * ------------------------------------------------------------------------------ */
 
 static void option_column(const struct cmd_opt *o, struct buf *out)
 {

@@ -61,9 +61,6 @@ const struct command *command_at(size_t i); /* sorted by name; NULL past the end
 /* The offered name nearest to `name` (one or two edits away), or NULL. */
 const char *command_nearest(const char *name);
 
-/* --- options -------------------------------------------------------------------------
- */
-
 enum cmd_arg { ARG_NONE, ARG_REQUIRED, ARG_OPTIONAL };
 
 struct cmd_opt {
@@ -71,7 +68,7 @@ struct cmd_opt {
     const char *name; /* without "--"; NULL: none */
     enum cmd_arg arg;
     const char *arg_name; /* for --help, "NUM" */
-    const char *help; /* NULL: understood, but not listed */
+    const char *help;     /* NULL: understood, but not listed */
 };
 
 /*
@@ -99,9 +96,6 @@ int cmd_next(struct cmd_options *o);
 
 /* "Usage: NAME ...", the summary, the options; on stdout.  Returns 0. */
 int cmd_help(struct cmd *c, const struct command *command);
-
-/* --- input and output ------------------------------------------------------------------
- */
 
 /* "NAME: ..." and a newline on stderr. */
 void cmd_err(struct cmd *c, const char *fmt, ...) PRINTF(2, 3);

@@ -189,9 +189,6 @@ static int why_blocked(const struct pipe *p)
     return budget_stopped(sched_budget(p->sched)) ? ECANCELED : EDEADLK;
 }
 
-/* --- reading -------------------------------------------------------------------------
- */
-
 static size_t pipe_view(const struct pipe *p, struct str *view)
 {
     *view = (struct str){ (p->loan ? p->loan : p->data) + p->at, p->len };
@@ -403,9 +400,6 @@ bool stream_read_all(struct stream *s, struct buf *out)
     return !out->full && !s->read_error;
 }
 
-/* --- writing -------------------------------------------------------------------------
- */
-
 /* Wait for room; false: the reader is gone, or nobody will ever read. */
 static bool wait_writable(struct stream *s)
 {
@@ -541,9 +535,6 @@ bool stream_flush(struct stream *s)
     buf_clear(&s->out);
     return ok;
 }
-
-/* --- the rest ------------------------------------------------------------------------
- */
 
 int stream_error(const struct stream *s)
 {

@@ -17,9 +17,6 @@
 #define AWK_MAX_PROGRAM ((size_t)1 << 20)
 #define AWK_MAX_DEPTH   1000 /* of function calls */
 
-/* --- values ----------------------------------------------------------------------------
- */
-
 struct awk_string {
     int refs;
     size_t len;
@@ -91,9 +88,6 @@ size_t awk_array_bytes(const struct awk_array *a);
 struct awk_string **awk_array_keys(const struct awk_array *a);
 
 void awk_cell_clear(struct awk_cell *c);
-
-/* --- program ---------------------------------------------------------------------------
- */
 
 enum awk_node_type {
     N_NUMBER,
@@ -259,9 +253,6 @@ size_t awk_global_slot(struct awk_program *program, struct str name);
 /* "\n" and the other escapes of a string literal; appended to `out`. */
 void awk_unescape(struct str text, struct buf *out);
 
-/* --- running ---------------------------------------------------------------------------
- */
-
 struct awk;
 
 enum awk_flow {
@@ -342,6 +333,17 @@ double awk_num(struct awk *a, struct awk_node *n);
 struct awk_string *awk_string_of(struct awk *a, const struct awk_value *v);
 
 struct awk_value awk_call_builtin(struct awk *a, struct awk_node *n);
+
+/* Run a statement; the flow is in a->flow too. */
+enum awk_flow awk_exec(struct awk *a, struct awk_node *n);
+
+bool awk_is_true(struct awk *a, struct awk_node *n);
+bool awk_stopped(const struct awk *a);
+const char *awk_number_format(struct awk *a, enum awk_special which); /* CONVFMT, OFMT */
+void awk_string_free(struct awk_string *s); /* give a reference back */
+
+/* "a", SUBSEP, "b": the key of a[...], one more reference. */
+struct awk_string *awk_subscript(struct awk *a, struct awk_node **list, size_t count);
 
 /* The regular expression that a node means, from a literal or a string. */
 struct regex *awk_regex(struct awk *a, struct awk_node *n);

@@ -7,20 +7,11 @@
 #include <math.h>
 #include <time.h>
 
-static void string_free(struct awk_string *s)
-{
-    struct awk_value v = awk_value_take(s);
-    awk_value_free(&v);
-}
-
 static void set_special(struct awk *a, enum awk_special v, double n)
 {
     struct awk_node target = { .type = N_GLOBAL, .slot = v };
     awk_assign(a, &target, awk_value_number(n));
 }
-
-/* --- text
- * --------------------------------------------------------------------------------- */
 
 static struct awk_value f_length(struct awk *a, struct awk_node *n)
 {
@@ -37,7 +28,7 @@ static struct awk_value f_length(struct awk *a, struct awk_node *n)
     }
     struct awk_string *s = awk_text(a, arg);
     double len = (double)utf8_count(awk_string_str(s));
-    string_free(s);
+    awk_string_free(s);
     return awk_value_number(len);
 }
 
@@ -61,7 +52,7 @@ static struct awk_value f_substr(struct awk *a, struct awk_node *n)
                               : utf8_offset(rest, (size_t)(end - from));
         result = awk_value_text(str_sub(rest, 0, size));
     }
-    string_free(s);
+    awk_string_free(s);
     return result;
 }
 
@@ -74,8 +65,8 @@ static struct awk_value f_index(struct awk *a, struct awk_node *n)
                : 0;
     if (!t->len)
         result = 0;
-    string_free(s);
-    string_free(t);
+    awk_string_free(s);
+    awk_string_free(t);
     return awk_value_number(result);
 }
 
@@ -83,7 +74,7 @@ static struct awk_value change_case(struct awk *a, struct awk_node *n, bool uppe
 {
     struct awk_string *s = awk_text(a, n->list[0]);
     struct awk_string *out = awk_string_new(awk_string_str(s));
-    string_free(s);
+    awk_string_free(s);
     for (size_t i = 0; i < out->len; i++) {
         unsigned char c = (unsigned char)out->data[i];
         if (c < 128)
@@ -103,7 +94,7 @@ static void put_number_key(struct awk_array *array, size_t i, struct awk_value v
     struct awk_value number = awk_value_number((double)i);
     struct awk_string *key = awk_value_to_string(&number, "%.6g");
     struct awk_cell *c = awk_array_get(array, awk_string_str(key));
-    string_free(key);
+    awk_string_free(key);
     awk_cell_clear(c);
     *c = (struct awk_cell){ .kind = CELL_VALUE, .value = value };
 }
@@ -136,8 +127,8 @@ static struct awk_value f_split(struct awk *a, struct awk_node *n)
                 fs ? awk_string_str(fs) : awk_special_text(a, V_FS), re, add_part, &sp);
     }
     if (fs)
-        string_free(fs);
-    string_free(s);
+        awk_string_free(fs);
+    awk_string_free(s);
     return awk_value_number((double)sp.count);
 }
 
@@ -149,15 +140,12 @@ static struct awk_value f_sprintf(struct awk *a, struct awk_node *n)
     struct awk_string *format = awk_string_of(a, &args[0]);
     auto_buf out = BUF(a->cmd->budget->max_memory);
     bool ok = awk_format(a, awk_string_str(format), args + 1, n->count - 1, &out);
-    string_free(format);
+    awk_string_free(format);
     for (size_t i = 0; i < n->count; i++)
         awk_value_free(&args[i]);
     free(args);
     return ok ? awk_value_text(buf_str(&out)) : awk_value_text(STR(""));
 }
-
-/* --- matching
- * ----------------------------------------------------------------------------- */
 
 static void put_group(struct awk_array *array, size_t i, struct str text)
 {
@@ -185,7 +173,7 @@ static struct awk_value f_match(struct awk *a, struct awk_node *n)
                         str_sub(text, (size_t)m.start[i],
                                 (size_t)(m.end[i] - m.start[i])));
     }
-    string_free(s);
+    awk_string_free(s);
     set_special(a, V_RSTART, start);
     set_special(a, V_RLENGTH, length);
     return awk_value_number(start);
@@ -268,8 +256,8 @@ static struct awk_value f_sub(struct awk *a, struct awk_node *n, bool all)
                      : 0;
     if (done)
         awk_assign(a, target, awk_value_text(buf_str(&out)));
-    string_free(by);
-    string_free(text);
+    awk_string_free(by);
+    awk_string_free(text);
     return awk_value_number((double)done);
 }
 
@@ -285,14 +273,11 @@ static struct awk_value f_gensub(struct awk *a, struct awk_node *n)
     auto_buf out = BUF(a->cmd->budget->max_memory);
     if (re)
         replace(a, re, awk_string_str(text), awk_string_str(by), which, true, &out);
-    string_free(by);
-    string_free(how);
-    string_free(text);
+    awk_string_free(by);
+    awk_string_free(how);
+    awk_string_free(text);
     return awk_value_text(buf_str(&out));
 }
-
-/* --- numbers
- * ------------------------------------------------------------------------------ */
 
 static double next_random(struct awk *a)
 {
@@ -360,7 +345,7 @@ static struct awk_value f_strtonum(struct awk *a, struct awk_node *n)
         result = (double)strtoull(text, NULL, 8);
     else
         result = awk_number(awk_string_str(s), &whole);
-    string_free(s);
+    awk_string_free(s);
     return awk_value_number(result);
 }
 
@@ -385,9 +370,6 @@ static struct awk_value f_number(struct awk *a, struct awk_node *n)
     }
 }
 
-/* --- time
- * --------------------------------------------------------------------------------- */
-
 static struct awk_value f_strftime(struct awk *a, struct awk_node *n)
 {
     struct awk_string *format = n->count ? awk_text(a, n->list[0])
@@ -403,7 +385,7 @@ static struct awk_value f_strftime(struct awk *a, struct awk_node *n)
         len = strftime(text, sizeof(text), format->data, &tm);
 #pragma GCC diagnostic pop
     }
-    string_free(format);
+    awk_string_free(format);
     return awk_value_text((struct str){ text, len });
 }
 
@@ -416,7 +398,7 @@ static struct awk_value f_mktime(struct awk *a, struct awk_node *n)
     int count = 0;
     for (; count < 6 && rest.len && whole; count++)
         part[count] = awk_number(str_cut(&rest, ' '), &whole);
-    string_free(s);
+    awk_string_free(s);
     if (count < 6 || !whole)
         return awk_value_number(-1);
     struct tm tm = { .tm_year = (int)part[0] - 1900,
@@ -429,9 +411,6 @@ static struct awk_value f_mktime(struct awk *a, struct awk_node *n)
     bool utc = n->count > 1 && awk_num(a, n->list[1]) != 0;
     return awk_value_number((double)(utc ? timegm(&tm) : mktime(&tm)));
 }
-
-/* --- sorting
- * ------------------------------------------------------------------------------- */
 
 static int compare_values(const void *x, const void *y)
 {
@@ -457,7 +436,7 @@ static struct awk_value f_asort(struct awk *a, struct awk_node *n)
             values[i] = awk_value_text(awk_string_str(keys[i]));
         else if (c && c->kind == CELL_VALUE)
             values[i] = awk_value_copy(&c->value);
-        string_free(keys[i]);
+        awk_string_free(keys[i]);
     }
     free(keys);
     qsort(values, count, sizeof(*values), compare_values);
@@ -479,7 +458,7 @@ static struct awk_value with_name(struct awk *a, struct awk_node *n)
         stream_flush(a->cmd->out);
         status = awk_system(a, awk_string_str(s), a->cmd->in, a->cmd->out);
     }
-    string_free(s);
+    awk_string_free(s);
     return awk_value_number(status);
 }
 

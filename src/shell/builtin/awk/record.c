@@ -29,9 +29,6 @@ static void add_number(struct awk *a, enum awk_special v)
     set_number(a, v, n + 1);
 }
 
-/* --- fields
- * ------------------------------------------------------------------------------ */
-
 static void clear_fields(struct awk *a)
 {
     for (size_t i = 0; i < a->field_count; i++)
@@ -224,9 +221,6 @@ void awk_set_field(struct awk *a, size_t i, struct awk_value value)
     a->record_valid = false;
 }
 
-/* --- records
- * ----------------------------------------------------------------------------- */
-
 static void set_rt(struct awk *a, struct str text)
 {
     awk_cell_clear(&a->globals[V_RT]);
@@ -319,9 +313,6 @@ bool awk_read_record(struct awk *a, struct stream *in, struct buf *out)
         budget_stop(a->cmd->budget, BUDGET_MEMORY);
     return ok && !out->full;
 }
-
-/* --- the command line
- * ---------------------------------------------------------------------- */
 
 static bool is_assignment(struct str s)
 {

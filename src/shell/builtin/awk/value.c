@@ -225,9 +225,6 @@ int awk_value_compare(
     return order;
 }
 
-/* --- arrays ----------------------------------------------------------------------------
- */
-
 struct entry {
     struct awk_string *key; /* NULL: deleted */
     uint64_t hash;

@@ -49,9 +49,6 @@ static bool stop(struct run *r)
     return false;
 }
 
-/* --- output ----------------------------------------------------------------------------
- */
-
 static bool put(struct run *r, struct str text)
 {
     if (r->failed)
@@ -169,9 +166,6 @@ static bool put_visible(struct run *r, int64_t width)
     return put(r, buf_str(out));
 }
 
-/* --- addresses
- * -------------------------------------------------------------------------- */
-
 static bool search(struct run *r, struct regex *re, size_t from, struct regex_match *m)
 {
     if (!re)
@@ -262,9 +256,6 @@ static void reset_ranges(struct run *r)
                                           cmd->from.type == SED_LINE && !cmd->from.n };
     }
 }
-
-/* --- s and y
- * ------------------------------------------------------------------------------ */
 
 static void add_cased(
         struct buf *out, struct str text, enum sed_case all, enum sed_case *first)
@@ -382,9 +373,6 @@ static void run_y(struct run *r, const struct sed_command *cmd)
     r->pattern = *out;
     *out = old;
 }
-
-/* --- one cycle
- * ---------------------------------------------------------------------------- */
 
 static void set_buf(struct run *r, struct buf *to, struct str text, bool append)
 {

@@ -84,8 +84,6 @@ struct sed_parser *sed_parser_create(struct cmd *c, struct sed_script *script);
 MUST_CHECK bool sed_parse(struct sed_parser *p, struct str text, const char *source);
 MUST_CHECK bool sed_parse_end(struct sed_parser *p);
 
-/* --- input --- */
-
 struct sed_input {
     struct cmd *cmd;
     const struct sed_script *script;
