@@ -40,6 +40,7 @@ void arena_destroy(struct arena *a)
     if (!a)
         return;
     arena_rewind(a, (struct arena_mark){ 0 });
+    free(a->spare);
     free(a);
 }
 
