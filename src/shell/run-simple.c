@@ -241,6 +241,7 @@ static int output_failed(struct cmd *c, const struct command *command)
 
 int exec_builtin(struct shell *sh, const struct command *command, int argc, char **argv)
 {
+    struct arena_mark mark = arena_mark(sh->arena);
     struct cmd c = { .name = argv[0],
         .argc = argc,
         .argv = argv,
@@ -249,7 +250,7 @@ int exec_builtin(struct shell *sh, const struct command *command, int argc, char
         .err = stream_ref(shell_fd(sh, 2)),
         .vfs = sh->vfs,
         .cwd = sh->cwd,
-        .arena = arena_create(),
+        .arena = sh->arena,
         .budget = sh->budget,
         .shell = sh };
     int status =
@@ -261,7 +262,7 @@ int exec_builtin(struct shell *sh, const struct command *command, int argc, char
     stream_unref(c.in);
     stream_unref(c.out);
     stream_unref(c.err);
-    arena_destroy(c.arena);
+    arena_rewind(sh->arena, mark);
     return sh->flow == FLOW_EXIT ? sh->status : status;
 }
 
