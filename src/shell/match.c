@@ -180,8 +180,10 @@ static bool has_literal(struct matcher *m, size_t place, struct str literal)
     if (literal.len > m->text.len - place)
         return false;
     size_t at = m->backward ? m->text.len - place - literal.len : place;
+    /* Bytes that are no UTF-8 in the pattern do not match inside of a character. */
     return m->text.data[at] == literal.data[0] &&
-           !memcmp(m->text.data + at, literal.data, literal.len);
+           !memcmp(m->text.data + at, literal.data, literal.len) &&
+           is_boundary(m, place) && is_boundary(m, place + literal.len);
 }
 
 /* May a wildcard match the character at this place? */
