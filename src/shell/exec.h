@@ -21,6 +21,16 @@ void exec_leave(struct shell *sh);
 MUST_CHECK bool exec_parse(
         struct shell *sh, struct str text, struct str name, struct script **out);
 
+/* Run `text` as the whole script of a fresh shell, with its EXIT trap and jobs. */
+int exec_main(struct shell *sh, struct str text, struct str name);
+
+/* Run a file as execve would: a script by the command that its `#!` names (a shell if it
+ * names none).  Anything else: a message, and 126 or 127. */
+int exec_file(struct shell *sh, int argc, char **argv);
+
+/* The first executable file called `name` in a folder of $PATH, in sh->arena, or NULL. */
+char *exec_search_path(struct shell *sh, const char *name);
+
 /* A command that `set -e` and the ERR trap look at has ended; returns sh->status. */
 int exec_finish(struct shell *sh, int status);
 

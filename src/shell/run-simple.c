@@ -279,30 +279,8 @@ static const struct command *find_by_path(const char *name)
     return NULL;
 }
 
-static int cannot_execute(struct shell *sh, const char *name)
-{
-    struct vpath path;
-    struct vfs_stat st;
-    int errnum = vpath_parse(str_of(name), sh->cwd, sh->arena, &path);
-    if (!errnum)
-        errnum = vfs_stat(sh->vfs, path, VFS_FOLLOW, &st);
-    if (!errnum && st.type == VFS_DIR)
-        errnum = EISDIR;
-    if (errnum) {
-        shell_err(sh, "%s: %s", name, strerror(errnum));
-        return errnum == ENOENT || errnum == ENOTDIR ? 127 : 126;
-    }
-    shell_err(sh,
-            "%s: cannot be run: there are no programs here, only builtins; a shell "
-            "script can be read with `source %s'",
-            name, name);
-    return 126;
-}
-
 int exec_not_found(struct shell *sh, const char *name)
 {
-    if (strchr(name, '/'))
-        return cannot_execute(sh, name);
     const char *nearest = command_nearest(name);
     if (nearest)
         shell_err(sh, "%s: command not found (did you mean '%s'?)", name, nearest);
@@ -324,7 +302,13 @@ int exec_lookup(struct shell *sh, int argc, char **argv, bool no_functions)
     if (fn)
         return exec_function(sh, fn, argc, argv);
     const struct command *command = exec_find_builtin(argv[0]);
-    return command ? exec_builtin(sh, command, argc, argv) : exec_not_found(sh, argv[0]);
+    if (command)
+        return exec_builtin(sh, command, argc, argv);
+    char *file = strchr(argv[0], '/') ? argv[0] : exec_search_path(sh, argv[0]);
+    if (!file)
+        return exec_not_found(sh, argv[0]);
+    argv[0] = file;
+    return exec_file(sh, argc, argv);
 }
 
 int exec_argv(struct shell *sh, int argc, char **argv, struct stream *in,

@@ -17,6 +17,7 @@ struct task {
     struct task *older;   /* towards the first task */
     struct task *creator; /* joins it before it ends itself */
     struct sched *sched;
+    struct budget *budget; /* its own (sched_swap_budget), or NULL */
     struct context context;
     char *stack;       /* NULL: the thread's own */
     const char *floor; /* the lowest address it may use */
@@ -91,7 +92,14 @@ void sched_set_budget(struct sched *s, struct budget *budget)
 
 struct budget *sched_budget(const struct sched *s)
 {
-    return s->budget;
+    return s->current->budget ? s->current->budget : s->budget;
+}
+
+struct budget *sched_swap_budget(struct sched *s, struct budget *budget)
+{
+    struct budget *before = s->current->budget;
+    s->current->budget = budget;
+    return before;
 }
 
 /* A stack with an unmapped page below it, so that an overflow faults. */
@@ -119,11 +127,17 @@ static void give_stack(struct sched *s, char *stack)
         munmap(stack - guard_size(), TASK_STACK + guard_size());
 }
 
-static bool can_run(const struct task *t, bool stopped, int64_t *now)
+static bool is_stopped(const struct task *t)
+{
+    return budget_stopped(t->budget ? t->budget : t->sched->budget);
+}
+
+static bool can_run(const struct task *t, int64_t *now)
 {
     if (t->joins)
         return *t->ready;
-    if (stopped || t->cancelled || (!t->ready && !t->wake_ns) || (t->ready && *t->ready))
+    if (is_stopped(t) || t->cancelled || (!t->ready && !t->wake_ns) ||
+            (t->ready && *t->ready))
         return true;
     if (!t->wake_ns)
         return false;
@@ -135,10 +149,9 @@ static bool can_run(const struct task *t, bool stopped, int64_t *now)
 /* The newest task that can run, other than the current one; or NULL. */
 static struct task *pick(struct sched *s)
 {
-    bool stopped = budget_stopped(s->budget);
     int64_t now = 0;
     for (struct task *t = s->newest; t; t = t->older)
-        if (t != s->current && can_run(t, stopped, &now))
+        if (t != s->current && can_run(t, &now))
             return t;
     return NULL;
 }
@@ -160,12 +173,20 @@ static void unlink_task(struct sched *s, struct task *t)
     *at = t->older;
 }
 
+static void earlier(int64_t *wake, int64_t time)
+{
+    if (time && (!*wake || time < *wake))
+        *wake = time;
+}
+
 static int64_t earliest_wake(const struct sched *s)
 {
     int64_t wake = 0;
-    for (const struct task *t = s->newest; t; t = t->older)
-        if (t->wake_ns && (!wake || t->wake_ns < wake))
-            wake = t->wake_ns;
+    for (const struct task *t = s->newest; t; t = t->older) {
+        earlier(&wake, t->wake_ns);
+        if (t->budget && !t->joins)
+            earlier(&wake, budget_deadline(t->budget));
+    }
     return wake;
 }
 
@@ -203,6 +224,7 @@ static struct task *make_task(struct sched *s, task_fn *fn, void *arg)
     struct task *t = xcalloc(1, sizeof(*t));
     *t = (struct task){ .creator = s->current,
         .sched = s,
+        .budget = s->current->budget,
         .stack = stack,
         .floor = stack,
         .fn = fn,
@@ -251,7 +273,7 @@ bool sched_has_ended(const struct task *t)
 static bool block(struct sched *s)
 {
     struct task *self = s->current;
-    for (int64_t now = 0; !can_run(self, budget_stopped(s->budget), &now); now = 0) {
+    for (int64_t now = 0; !can_run(self, &now); now = 0) {
         struct task *next = pick(s);
         if (next) {
             switch_to(s, next, false);
@@ -280,7 +302,7 @@ bool sched_sleep(struct sched *s, int64_t ns)
     self->wake_ns = now_ns() + (ns > 0 ? ns : 0);
     block(s);
     self->wake_ns = 0;
-    return !self->cancelled && !budget_stopped(s->budget);
+    return !self->cancelled && !is_stopped(self);
 }
 
 int sched_join(struct sched *s, struct task *t)

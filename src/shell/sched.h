@@ -22,7 +22,11 @@ typedef int task_fn(void *arg); /* returns the stage's status */
 struct sched *sched_create(struct budget *budget);
 void sched_destroy(struct sched *s); /* every task must have been joined */
 void sched_set_budget(struct sched *s, struct budget *budget);
-struct budget *sched_budget(const struct sched *s);
+struct budget *sched_budget(const struct sched *s); /* of the running task */
+
+/* The running task, and those it starts, wait under this budget (NULL: the common one)
+ * from now on; returns what was in force. */
+struct budget *sched_swap_budget(struct sched *s, struct budget *budget);
 
 /* Make a task; it runs when somebody waits.  The newest is run first.  NULL: there are
  * too many, and the budget was stopped. */

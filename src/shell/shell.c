@@ -206,6 +206,62 @@ struct shell *shell_fork(struct shell *sh)
     return sub;
 }
 
+/* Only what a process hands on to a program: exported variables. */
+static struct vars *exported_alone(struct shell *sh)
+{
+    struct vars *from = sh->vars, *to = vars_create();
+    struct str *names, value;
+    size_t count;
+    struct error err;
+    vars_names(from, STR(""), sh->arena, &names, &count);
+    for (size_t i = 0; i < count; i++)
+        if (vars_flags(from, names[i]) & VAR_EXPORT && vars_get(from, names[i], &value) &&
+                vars_set(to, names[i], value, &err) &&
+                !vars_set_flags(to, names[i], VAR_EXPORT, 0, &err))
+            assert(!"a name that was exported can be");
+    return to;
+}
+
+static void forget_list(struct str *items, size_t *count)
+{
+    while (*count)
+        free_text(items[--*count]);
+}
+
+struct shell *shell_fork_fresh(struct shell *sh, const char *name)
+{
+    struct shell *sub = shell_fork(sh);
+    struct vars *vars = exported_alone(sub);
+    vars_destroy(sub->vars);
+    sub->vars = vars;
+    sub->base_scope = vars_depth(vars);
+    functions_destroy(sub->functions);
+    sub->functions = NULL;
+    forget_list(sub->aliases, &sub->alias_count);
+    forget_list(sub->dirs, &sub->dir_count);
+    script_unref(sub->script);
+    sub->script = NULL;
+    sub->frame = NULL;
+    sub->name = name;
+    sub->command_text = STR("");
+    sub->set = SET_BRACEEXPAND;
+    sub->shopt = 0;
+    sub->status = 0;
+    sub->pipe_status_count = 0;
+    sub->line = 0;
+    sub->errexit_off = sub->trap_mask = 0;
+    sub->in_trap = false;
+    sub->trace_level = 0;
+    sub->getopts_at = 0;
+    sub->getopts_index = 0;
+    sub->flow = FLOW_NONE;
+    sub->called_exit = false;
+    sub->started_ns = now_ns();
+    const struct shell_options nothing = { .cwd = sub->cwd };
+    init_variables(sub, &nothing);
+    return sub;
+}
+
 void shell_free(struct shell *sub)
 {
     if (sub && sub->changed_umask)
@@ -365,6 +421,20 @@ static void run_script(struct shell *sh, struct script *script)
     sh->frame = NULL;
     sh->script = NULL;
     arena_rewind(sh->arena, mark);
+}
+
+int exec_main(struct shell *sh, struct str text, struct str name)
+{
+    struct script *script;
+    if (!exec_enter(sh))
+        return sh->status;
+    if (exec_parse(sh, text, name, &script)) {
+        run_script(sh, script);
+        script_unref(script);
+    }
+    jobs_close(sh);
+    exec_leave(sh);
+    return sh->status;
 }
 
 /* What must not leak from one run into the next, whatever ended it. */

@@ -172,6 +172,10 @@ struct shell {
 
 /* A subshell; ends with shell_join().  Nothing it does changes `sh`. */
 struct shell *shell_fork(struct shell *sh);
+
+/* The same, but as a program started by `sh` would begin: it has only the directory, the
+ * descriptors, what is exported and the ignored signals.  `name`: for its messages. */
+struct shell *shell_fork_fresh(struct shell *sh, const char *name);
 void shell_free(struct shell *sub);
 
 /* Run one node; returns and sets the status.  Look at sh->flow afterwards. */

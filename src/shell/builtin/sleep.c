@@ -1,40 +1,8 @@
+#include "shell/builtin/interval.h"
 #include "shell/builtin/quote.h"
-
-#include <math.h>
-#include <time.h>
+#include "shell/state.h"
 
 static const struct cmd_opt options[] = { { 0 } };
-
-/* NUMBER[smhd] in seconds; negative: it is none. */
-static double parse_interval(const char *text)
-{
-    char *end;
-    double seconds = strtod(text, &end);
-    if (end == text || !(seconds >= 0))
-        return -1;
-    if (*end && end[1])
-        return -1;
-    switch (*end) {
-    case 0:
-    case 's':
-        return seconds;
-    case 'm':
-        return seconds * 60;
-    case 'h':
-        return seconds * 3600;
-    case 'd':
-        return seconds * 86400;
-    default:
-        return -1;
-    }
-}
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
 
 static int cmd_sleep(struct cmd *c)
 {
@@ -46,8 +14,8 @@ static int cmd_sleep(struct cmd *c)
     if (!c->argc)
         return missing_operand(c);
     for (int i = 0; i < c->argc; i++) {
-        double seconds = parse_interval(c->argv[i]);
-        if (seconds < 0) {
+        double seconds = 0;
+        if (!interval_parse(c->argv[i], &seconds)) {
             cmd_err(c, "invalid time interval %s", quote(c, c->argv[i]));
             ok = false;
         }
@@ -55,11 +23,9 @@ static int cmd_sleep(struct cmd *c)
     }
     if (!ok)
         return try_help(c, 1);
-    /* In short steps, so that the deadline and a cancellation are seen. */
-    for (double left, end = now() + total; (left = end - now()) > 0 && cmd_tick(c);) {
-        double step = left < 0.02 ? left : 0.02;
-        nanosleep(&(struct timespec){ .tv_nsec = (long)(step * 1e9) }, NULL);
-    }
+    if (total > INTERVAL_MAX)
+        total = INTERVAL_MAX;
+    bool unused UNUSED = sched_sleep(c->shell->sched, (int64_t)(total * 1e9));
     return 0;
 }
 

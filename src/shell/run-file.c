@@ -1,0 +1,149 @@
+/* Files that are run by their name: scripts, each by the builtin that its `#!` names. */
+#include "shell/exec.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+#define FIRST_LINE 256 /* what the kernel looks at */
+
+struct interpreter {
+    const char *name; /* the last component; "sh" if there is no `#!` */
+    const char *arg;  /* all that follows it in the line; NULL: nothing */
+};
+
+static int read_first_line(struct shell *sh, const char *name, char *line, size_t *len)
+{
+    struct vpath path;
+    struct vfs_stat st;
+    struct vfile *file;
+    int errnum = vpath_parse(str_of(name), sh->cwd, sh->arena, &path);
+    if (!errnum)
+        errnum = vfs_stat(sh->vfs, path, VFS_FOLLOW, &st);
+    if (errnum)
+        return errnum;
+    if (st.type == VFS_DIR)
+        return EISDIR;
+    if (!(st.mode & 0111))
+        return EACCES;
+    errnum = vfs_open(sh->vfs, path, VFS_READ, 0, &file);
+    if (errnum)
+        return errnum;
+    errnum = vfile_read(file, line, FIRST_LINE, len);
+    vfile_close(file);
+    return errnum;
+}
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t';
+}
+
+static struct str trim(struct str s)
+{
+    while (s.len && is_blank(s.data[0]))
+        s = str_from(s, 1);
+    while (s.len && (is_blank(s.data[s.len - 1]) || s.data[s.len - 1] == '\r'))
+        s.len--;
+    return s;
+}
+
+static struct str cut_word(struct str *rest)
+{
+    size_t n = 0;
+    while (n < rest->len && !is_blank(rest->data[n]))
+        n++;
+    struct str word = str_sub(*rest, 0, n);
+    *rest = trim(str_from(*rest, n));
+    return word;
+}
+
+static struct str last_component(struct str path)
+{
+    const char *slash = memrchr(path.data, '/', path.len);
+    return slash ? str_from(path, (size_t)(slash - path.data) + 1) : path;
+}
+
+/* `#!/usr/bin/env [-S] NAME ARG` is the same as `#!NAME ARG`. */
+static struct interpreter parse_first_line(struct shell *sh, struct str line)
+{
+    if (!str_starts(line, STR("#!")))
+        return (struct interpreter){ .name = "sh" };
+    struct str rest = trim(str_from(line, 2));
+    struct str name = last_component(cut_word(&rest));
+    if (str_is(name, "env") && rest.len) {
+        name = cut_word(&rest);
+        if (str_is(name, "-S"))
+            name = cut_word(&rest);
+        name = last_component(name);
+    }
+    return (struct interpreter){ .name = arena_cstr(sh->arena, name),
+        .arg = rest.len ? arena_cstr(sh->arena, rest) : NULL };
+}
+
+static int run_by(struct shell *sh, const struct interpreter *by, int argc, char **argv)
+{
+    const struct command *command = command_find(str_of(by->name));
+    if (!command) {
+        shell_err(sh,
+                "%s: cannot be run: it wants '%s', and no program can be started here, "
+                "only builtins",
+                argv[0], by->name);
+        return 126;
+    }
+    char **args = arena_alloc(sh->arena, ((size_t)argc + 3) * sizeof(char *));
+    int n = 0;
+    args[n++] = (char *)(uintptr_t)by->name;
+    if (by->arg)
+        args[n++] = (char *)(uintptr_t)by->arg;
+    memcpy(args + n, argv, (size_t)argc * sizeof(char *));
+    args[n + argc] = NULL;
+    return exec_builtin(sh, command, n + argc, args);
+}
+
+int exec_file(struct shell *sh, int argc, char **argv)
+{
+    char bytes[FIRST_LINE];
+    size_t len;
+    int errnum = read_first_line(sh, argv[0], bytes, &len);
+    if (errnum) {
+        shell_err(sh, "%s: %s", argv[0], strerror(errnum));
+        return errnum == ENOENT || errnum == ENOTDIR ? 127 : 126;
+    }
+    struct str line = { bytes, len };
+    line = str_cut(&line, '\n');
+    if (memchr(line.data, 0, line.len)) {
+        shell_err(sh,
+                "%s: cannot execute binary file: no program can be started here, only "
+                "builtins and scripts",
+                argv[0]);
+        return 126;
+    }
+    struct interpreter by = parse_first_line(sh, line);
+    return run_by(sh, &by, argc, argv);
+}
+
+/* An empty folder in $PATH is the current one. */
+static char *file_in(struct shell *sh, struct str folder, const char *name)
+{
+    struct vpath path;
+    struct vfs_stat st;
+    char *text = folder.len ? arena_printf(sh->arena, "%.*s/%s", STR_ARG(folder), name)
+                            : arena_printf(sh->arena, "./%s", name);
+    if (vpath_parse(str_of(text), sh->cwd, sh->arena, &path) ||
+            vfs_stat(sh->vfs, path, VFS_FOLLOW, &st))
+        return NULL;
+    return st.type == VFS_FILE && (st.mode & 0111) ? text : NULL;
+}
+
+char *exec_search_path(struct shell *sh, const char *name)
+{
+    struct str path;
+    char *file = NULL;
+    if (!*name || !vars_get(sh->vars, STR("PATH"), &path))
+        return NULL;
+    for (bool more = true; more && !file && budget_spend(sh->budget, 1);) {
+        more = path.len && memchr(path.data, ':', path.len);
+        file = file_in(sh, str_cut(&path, ':'), name);
+    }
+    return file;
+}
