@@ -53,15 +53,7 @@ static struct chunk *new_chunk(struct arena *a, size_t size)
         cap = size;
     struct chunk *c = xmalloc(sizeof(*c) + cap);
     c->cap = cap;
-    a->size += sizeof(*c) + cap;
     return c;
-}
-
-static void drop_chunk(struct arena *a, struct chunk *c)
-{
-    if (c)
-        a->size -= sizeof(*c) + c->cap;
-    free(c);
 }
 
 static struct chunk *add_chunk(struct arena *a, size_t size)
@@ -71,6 +63,7 @@ static struct chunk *add_chunk(struct arena *a, size_t size)
     c->prev = a->last;
     c->used = 0;
     a->last = c;
+    a->size += sizeof(*c) + c->cap;
     return c;
 }
 
@@ -131,6 +124,15 @@ struct arena_mark arena_mark(const struct arena *a)
     return (struct arena_mark){ a->last, a->last ? a->last->used : 0, a->deferred };
 }
 
+/* Keep the largest one; the others go to the system. */
+static void give_back(struct arena *a, struct chunk *c)
+{
+    bool keep = c->cap <= MAX_CHUNK && (!a->spare || a->spare->cap < c->cap);
+    free(keep ? a->spare : c);
+    if (keep)
+        a->spare = c;
+}
+
 void arena_rewind(struct arena *a, struct arena_mark mark)
 {
     while (a->deferred != mark.deferred) {
@@ -141,10 +143,8 @@ void arena_rewind(struct arena *a, struct arena_mark mark)
     while (a->last != mark.chunk) {
         struct chunk *c = a->last;
         a->last = c->prev;
-        bool keep = c->cap <= MAX_CHUNK && (!a->spare || a->spare->cap < c->cap);
-        drop_chunk(a, keep ? a->spare : c);
-        if (keep)
-            a->spare = c;
+        a->size -= sizeof(*c) + c->cap;
+        give_back(a, c);
     }
     if (a->last)
         a->last->used = mark.used;

@@ -38,7 +38,7 @@ void arena_defer(struct arena *a, void (*fn)(void *), void *p);
 struct arena_mark arena_mark(const struct arena *a);
 void arena_rewind(struct arena *a, struct arena_mark mark);
 
-/* Bytes held from the system. */
+/* Bytes of the chunks in use. */
 size_t arena_size(const struct arena *a);
 
 void arena_auto_destroy(struct arena **a);

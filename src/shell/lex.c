@@ -104,23 +104,29 @@ bool parse_deepen(struct parser *p, unsigned levels)
 
 /* --- input --- */
 
-/* Positions are asked for nearly in order: the walk from the last one is short. */
+/* Move `line_start` to the line of `at`.  Positions are asked for nearly in order, so
+ * the walk from the last one, `seen`, is short. */
+static void find_line(struct input *in, size_t at)
+{
+    const char *text = in->text.data, *nl;
+    while (at < in->line_start) {
+        nl = in->line_start > 1 ? memrchr(text, '\n', in->line_start - 1) : NULL;
+        in->line_start = nl ? (size_t)(nl - text) + 1 : 0;
+        in->line--;
+        in->seen = at;
+    }
+    while (at > in->seen && (nl = memchr(text + in->seen, '\n', at - in->seen))) {
+        in->line_start = in->seen = (size_t)(nl - text) + 1;
+        in->line++;
+    }
+    if (in->seen < at)
+        in->seen = at;
+}
+
 struct pos lex_pos_at(struct parser *p, size_t at)
 {
     struct input *in = p->in;
-    const char *text = in->text.data;
-    while (at < in->line_start) {
-        const char *nl =
-                in->line_start > 1 ? memrchr(text, '\n', in->line_start - 1) : NULL;
-        in->line_start = nl ? (size_t)(nl - text) + 1 : 0;
-        in->line--;
-    }
-    const char *nl;
-    while (at > in->line_start &&
-            (nl = memchr(text + in->line_start, '\n', at - in->line_start))) {
-        in->line_start = (size_t)(nl - text) + 1;
-        in->line++;
-    }
+    find_line(in, at);
     uint32_t column = (uint32_t)(at - in->line_start);
     return (struct pos){ in->origin.line + in->line,
         in->line ? column + 1 : in->origin.column + column };

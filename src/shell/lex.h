@@ -21,6 +21,7 @@ struct input {
     size_t at, end;      /* `end` may lie before that of the text: lex_narrow() */
     struct pos origin;   /* where the first byte stands in the script */
     size_t line_start;   /* a line known to begin here ... */
+    size_t seen;         /* no other line begins between that and here */
     uint32_t line;       /* ... and its number in this text, from 0 */
     struct input *outer; /* an alias: reading goes on there; NULL: the end is the end */
     struct str alias;    /* whose text this is, so that it is not expanded in itself */

@@ -12,7 +12,7 @@ void word_add_text(
 void builder_flush(struct builder *b)
 {
     size_t at = b->p->in->at;
-    if (at > b->run)
+    if (at > b->run && !b->p->failed)
         word_add_text(b->p, &b->parts, lex_slice(b->p, b->run, at), b->quoted);
     b->run = at;
 }
@@ -426,11 +426,11 @@ static void find_literal(struct parser *p, struct word *w)
 {
     size_t len = 0;
     for (size_t i = 0; i < w->count; i++) {
-        if (!is_literal_part(&w->parts[i]))
-            return;
         len += w->parts[i].text.len;
+        if (len > MAX_LITERAL || !is_literal_part(&w->parts[i]))
+            return;
     }
-    if (!w->count || len > MAX_LITERAL)
+    if (!w->count)
         return;
     char *text = arena_alloc(p->arena, len + 1);
     w->literal = (struct str){ text, len };
