@@ -208,6 +208,9 @@ struct node *parse_substitution(struct parser *p, struct pos open)
         parse_unexpected(p);
     in->outer = p->failed ? NULL : behind;
     /* Bodies that did not begin inside come after the line around it. */
+    if (p->heredocs.first && !p->script->warning.len)
+        p->script->warning =
+                STR("warning: command substitution: unterminated here-document");
     if (!p->heredocs.first)
         p->heredocs = outer;
     else if (outer.first) {
