@@ -244,6 +244,8 @@ static void print_pipeline(struct printer *pr, const struct node *n)
         add(pr, n->pipeline.timed_posix ? "time -p " : "time ");
     if (n->pipeline.negated)
         add(pr, "! ");
+    else if (n->pipeline.count == 1 && !n->pipeline.timed)
+        add(pr, "! ! ");
     for (size_t i = 0; i < n->pipeline.count; i++) {
         if (i)
             add(pr, n->pipeline.stderr_too[i - 1] ? " |& " : " | ");
