@@ -78,6 +78,7 @@ static int exec_and_or(struct shell *sh, const struct node *n)
 
 static int exec_subshell(struct shell *sh, const struct node *n)
 {
+    exec_position(sh, n, n->source);
     if (!exec_enter(sh))
         return sh->status;
     struct shell *sub = shell_fork(sh);
@@ -95,8 +96,7 @@ static int exec_if(struct shell *sh, const struct node *n)
         return sh->status;
     if (status == 0)
         return exec_node(sh, n->branch.then);
-    sh->status = 0;
-    return n->branch.otherwise ? exec_node(sh, n->branch.otherwise) : 0;
+    return n->branch.otherwise ? exec_node(sh, n->branch.otherwise) : (sh->status = 0);
 }
 
 static int exec_while(struct shell *sh, const struct node *n)
@@ -146,9 +146,19 @@ static bool set_loop_variable(struct shell *sh, struct str name, struct str valu
     return false;
 }
 
+/* "for i in 1 2", without the body. */
+static struct str loop_header(const struct node *n)
+{
+    if (!n->loop.count)
+        return n->source;
+    struct str last = n->loop.words[n->loop.count - 1]->source;
+    return str_sub(n->source, 0, (size_t)(last.data + last.len - n->source.data));
+}
+
 static void before_compound(struct shell *sh, const struct node *n)
 {
-    sh->line = n->pos.line;
+    bool is_loop = n->type == NODE_FOR || n->type == NODE_SELECT;
+    exec_position(sh, n, is_loop ? loop_header(n) : n->source);
     if (trap_is_set(sh, TRAP_DEBUG))
         trap_run(sh, TRAP_DEBUG);
 }
@@ -192,7 +202,7 @@ static bool eval_part(
 
 static int exec_for_arith(struct shell *sh, const struct node *n)
 {
-    sh->line = n->pos.line;
+    exec_position(sh, n, n->source);
     int64_t value;
     if (!eval_part(sh, n->arith_loop.init, 0, &value))
         return exec_finish(sh, 1);

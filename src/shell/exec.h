@@ -31,6 +31,16 @@ int exec_file(struct shell *sh, int argc, char **argv);
 /* The first executable file called `name` in a folder of $PATH, in sh->arena, or NULL. */
 char *exec_search_path(struct shell *sh, const char *name);
 
+/* $LINENO and $BASH_COMMAND, which a trap sees as its trigger left them. */
+static inline void exec_position(
+        struct shell *sh, const struct node *n, struct str command)
+{
+    if (sh->in_trap)
+        return;
+    sh->line = n->pos.line;
+    sh->command_text = command;
+}
+
 /* A command that `set -e` and the ERR trap look at has ended; returns sh->status. */
 int exec_finish(struct shell *sh, int status);
 

@@ -159,7 +159,7 @@ static enum answer eval(struct shell *sh, const struct cond *c)
 
 int exec_cond(struct shell *sh, const struct node *n)
 {
-    sh->line = n->pos.line;
+    exec_position(sh, n, n->source);
     if (trap_is_set(sh, TRAP_DEBUG))
         trap_run(sh, TRAP_DEBUG);
     if (sh->set & SET_XTRACE)

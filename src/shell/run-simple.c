@@ -378,9 +378,7 @@ static void set_pipe_status(struct shell *sh, int status)
 
 int exec_simple(struct shell *sh, const struct node *n)
 {
-    sh->line = n->pos.line;
-    if (!sh->in_trap)
-        sh->command_text = n->source;
+    exec_position(sh, n, n->source);
     if (UNLIKELY(trap_is_set(sh, TRAP_DEBUG)))
         trap_run(sh, TRAP_DEBUG);
     struct arena_mark mark = arena_mark(sh->arena);

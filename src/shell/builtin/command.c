@@ -7,6 +7,12 @@
 
 enum describe { DESCRIBE_NAME, DESCRIBE_SENTENCE, DESCRIBE_WORD };
 
+/* A line; a failure to write is seen by the shell when the command has ended. */
+static void say(struct cmd *c, const char *line)
+{
+    bool unused UNUSED = cmd_printf(c, "%s\n", line);
+}
+
 static bool is_keyword(const char *name)
 {
     static const char *const keywords[] = { "if", "then", "else", "elif", "fi", "case",
@@ -26,39 +32,38 @@ static const struct str *find_alias(struct shell *sh, const char *name)
     return NULL;
 }
 
-static bool describe_alias(
+static void describe_alias(
         struct cmd *c, const char *name, struct str text, enum describe how)
 {
-    if (how == DESCRIBE_WORD)
-        return cmd_put(c, STR("alias\n"));
-    if (how == DESCRIBE_SENTENCE)
-        return cmd_printf(c, "%s is aliased to `%.*s'\n", name, STR_ARG(text));
     struct str quoted = quote_single(text, c->arena);
-    return cmd_printf(c, "alias %s=%.*s\n", name, STR_ARG(quoted));
+    if (how == DESCRIBE_WORD)
+        say(c, "alias");
+    else if (how == DESCRIBE_SENTENCE)
+        say(c, arena_printf(c->arena, "%s is aliased to `%.*s'", name, STR_ARG(text)));
+    else
+        say(c, arena_printf(c->arena, "alias %s=%.*s", name, STR_ARG(quoted)));
 }
 
-static bool describe_function(
+static void describe_function(
         struct cmd *c, const char *name, const struct function *fn, enum describe how)
 {
-    if (how == DESCRIBE_WORD)
-        return cmd_put(c, STR("function\n"));
-    if (how == DESCRIBE_NAME)
-        return cmd_printf(c, "%s\n", name);
+    if (how != DESCRIBE_SENTENCE) {
+        say(c, how == DESCRIBE_WORD ? "function" : name);
+        return;
+    }
     auto_buf text = BUF(c->budget->max_memory);
     buf_addf(&text, "%s is a function\n%s () \n", name, name);
     ast_print(fn->body, &text);
-    buf_addc(&text, '\n');
-    return cmd_put(c, buf_str(&text));
+    say(c, buf_str(&text).data);
 }
 
-static bool describe_simple(
+static void describe_simple(
         struct cmd *c, const char *name, const char *kind, enum describe how)
 {
-    if (how == DESCRIBE_NAME)
-        return cmd_printf(c, "%s\n", name);
-    if (how == DESCRIBE_WORD)
-        return cmd_printf(c, "%s\n", kind);
-    return cmd_printf(c, "%s is a shell %s\n", name, kind);
+    if (how == DESCRIBE_SENTENCE)
+        say(c, arena_printf(c->arena, "%s is a shell %s", name, kind));
+    else
+        say(c, how == DESCRIBE_WORD ? kind : name);
 }
 
 /* False: there is no such command (nothing was printed). */
@@ -66,27 +71,21 @@ static bool describe(struct cmd *c, const char *name, enum describe how, bool fu
 {
     struct shell *sh = c->shell;
     const struct str *alias = find_alias(sh, name);
-    bool ok;
-    if (alias && (sh->shopt & SHOPT_EXPAND_ALIASES)) {
-        ok = describe_alias(c, name, *alias, how);
-        return ok || true;
-    }
-    if (is_keyword(name)) {
-        ok = describe_simple(c, name, "keyword", how);
-        return ok || true;
-    }
     struct function *fn = functions ? functions_find(sh->functions, str_of(name)) : NULL;
-    if (fn) {
-        ok = describe_function(c, name, fn, how);
-        return ok || true;
-    }
-    if (!exec_find_builtin(name))
+    if (alias && (sh->shopt & SHOPT_EXPAND_ALIASES))
+        describe_alias(c, name, *alias, how);
+    else if (is_keyword(name))
+        describe_simple(c, name, "keyword", how);
+    else if (fn)
+        describe_function(c, name, fn, how);
+    else if (exec_find_builtin(name))
+        describe_simple(c, name, "builtin", how);
+    else
         return false;
-    ok = describe_simple(c, name, "builtin", how);
-    return ok || true;
+    return true;
 }
 
-/* command -v, command -V, type. */
+/* How many of the operands are commands; each is described. */
 static int describe_all(
         struct cmd *c, int first, enum describe how, bool functions, bool quiet)
 {
