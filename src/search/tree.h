@@ -15,7 +15,7 @@
 #define RE_RAW       0x110000u
 #define RE_REPEAT    (-1) /* `max` of a repetition without one */
 #define RE_MAX_COUNT 32767
-#define RE_MAX_DEPTH 100 /* groups inside groups; bounds our recursion and PCRE2's */
+#define RE_MAX_DEPTH 50 /* groups inside groups; bounds our stack and PCRE2's */
 
 enum re_class {
     CLASS_ALNUM,

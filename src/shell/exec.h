@@ -9,7 +9,8 @@
 #include "shell/expand.h"
 #include "shell/state.h"
 
-#define EXEC_STACK_MIN ((size_t)64 << 10) /* what running one more level may need */
+/* What running one more level may need; PCRE2 takes up to 90 KiB for a pattern. */
+#define EXEC_STACK_MIN ((size_t)128 << 10)
 
 /* May one more function, subshell, eval or sourced file begin?  False: the budget was
  * stopped.  Paired with exec_leave(). */

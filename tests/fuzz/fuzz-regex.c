@@ -1,5 +1,6 @@
 /* Compile the first line of the input in every syntax, search the rest, and compare: the
  * bounds must lie in the subject, and a line search must agree with a search by lines. */
+#include "base/utf8.h"
 #include "fuzz.h"
 #include "search/regex.h"
 
@@ -17,14 +18,18 @@ static void search_all(struct regex *re, struct str text)
     }
 }
 
+/* Next to bytes that are no characters, PCRE2 may or may not see an empty match,
+ * depending on what follows: then only the bounds are checked. */
 static void find_lines(struct regex *re, struct str text)
 {
     size_t start, end, from = 0;
+    bool valid = utf8_valid(text);
     enum regex_result r;
     while ((r = regex_find_line(re, text, from, '\n', &start, &end)) != REGEX_NO) {
         assert(start >= from && start <= end && end <= text.len);
         struct str line = str_sub(text, start, end - start);
-        assert(r == REGEX_LIMIT || regex_search(re, line, 0, false, NULL) == REGEX_YES);
+        assert(!valid || r == REGEX_LIMIT ||
+                regex_search(re, line, 0, false, NULL) == REGEX_YES);
         for (struct str skipped = str_sub(text, from, start - from); skipped.len;)
             assert(regex_search(re, str_cut(&skipped, '\n'), 0, false, NULL) !=
                     REGEX_YES);
