@@ -154,70 +154,73 @@ static int64_t divide(int64_t a, int64_t b)
     return b == -1 ? (int64_t)(0 - (uint64_t)a) : a / b;
 }
 
+static int64_t compare(int op, int64_t a, int64_t b)
+{
+    switch (op) {
+    case '<':
+        return a < b;
+    case '>':
+        return a > b;
+    case OP_LE:
+        return a <= b;
+    case OP_GE:
+        return a >= b;
+    case OP_EQ:
+        return a == b;
+    default:
+        return a != b;
+    }
+}
+
+static int64_t combine_bits(int op, int64_t a, int64_t b)
+{
+    switch (op) {
+    case '&':
+        return a & b;
+    case '|':
+        return a | b;
+    case '^':
+        return a ^ b;
+    case OP_SHL:
+        return (int64_t)((uint64_t)a << (b & 63));
+    default:
+        return a >> (b & 63);
+    }
+}
+
+static int64_t calculate(int op, int64_t a, int64_t b)
+{
+    uint64_t x = (uint64_t)a, y = (uint64_t)b;
+    switch (op) {
+    case '+':
+        return (int64_t)(x + y);
+    case '-':
+        return (int64_t)(x - y);
+    case '*':
+        return (int64_t)(x * y);
+    case '/':
+        return divide(a, b);
+    case '%':
+        return b == -1 ? 0 : a % b;
+    default:
+        return (int64_t)power(x, y);
+    }
+}
+
 /* `right` is where `b` came from, for messages. */
 static bool apply(struct eval *ev, int op, int64_t a, int64_t b,
         const struct arith *right, int64_t *out)
 {
-    uint64_t x = (uint64_t)a, y = (uint64_t)b;
     if ((op == '/' || op == '%') && !b)
         return eval_fail(ev, "division by 0", token_of(ev, right));
     if (op == OP_POW && b < 0)
         return eval_fail(ev, "exponent less than 0", token_of(ev, right));
-    switch (op) {
-    case '+':
-        *out = (int64_t)(x + y);
-        break;
-    case '-':
-        *out = (int64_t)(x - y);
-        break;
-    case '*':
-        *out = (int64_t)(x * y);
-        break;
-    case '/':
-        *out = divide(a, b);
-        break;
-    case '%':
-        *out = b == -1 ? 0 : a % b;
-        break;
-    case '&':
-        *out = a & b;
-        break;
-    case '|':
-        *out = a | b;
-        break;
-    case '^':
-        *out = a ^ b;
-        break;
-    case '<':
-        *out = a < b;
-        break;
-    case '>':
-        *out = a > b;
-        break;
-    case OP_LE:
-        *out = a <= b;
-        break;
-    case OP_GE:
-        *out = a >= b;
-        break;
-    case OP_EQ:
-        *out = a == b;
-        break;
-    case OP_NE:
-        *out = a != b;
-        break;
-    case OP_SHL:
-        *out = (int64_t)(x << (y & 63));
-        break;
-    case OP_SHR:
-        *out = a >> (y & 63);
-        break;
-    case OP_POW:
-        *out = (int64_t)power(x, y);
-        break;
-    default:
-        return eval_fail(ev, "syntax error", ev->text);
-    }
+    if (op == '<' || op == '>' || (op >= OP_LE && op <= OP_NE))
+        *out = compare(op, a, b);
+    else if (op == '&' || op == '|' || op == '^' || op == OP_SHL || op == OP_SHR)
+        *out = combine_bits(op, a, b);
+    else
+        *out = calculate(op, a, b);
     return true;
 }
 

@@ -134,7 +134,7 @@ static bool replace(struct expansion *e, const void *how, struct str *text)
     return keep(e, &out, text);
 }
 
-bool operand_replace(struct expansion *e, const struct param *p, struct operand *o)
+static bool apply_replace(struct expansion *e, const struct param *p, struct operand *o)
 {
     struct replace r = { .op = p->op, .flags = expand_pattern_flags(e->sh) };
     if (!o->is_set)
@@ -303,7 +303,7 @@ bool operand_apply(struct expansion *e, const struct param *p, struct operand *o
     case PARAM_REPLACE_ALL:
     case PARAM_REPLACE_PREFIX:
     case PARAM_REPLACE_SUFFIX:
-        return operand_replace(e, p, o);
+        return apply_replace(e, p, o);
     case PARAM_SUBSTRING:
         return apply_substring(e, p, o);
     case PARAM_TRANSFORM:

@@ -116,7 +116,6 @@ bool expand_as(struct shell *sh, const struct word *w, enum expand_mode mode,
 
 bool expand_param(struct expansion *e, const struct param *p, bool quoted);
 bool operand_apply(struct expansion *e, const struct param *p, struct operand *o);
-bool operand_replace(struct expansion *e, const struct param *p, struct operand *o);
 bool operand_transform(struct expansion *e, const struct param *p, struct operand *o);
 
 /* --- the rest --------------------------------------------------------------------------

@@ -452,6 +452,8 @@ static bool check_name(struct str name, struct error *err)
 static bool check_writable(const struct vars *v, struct str name, struct error *err)
 {
     const struct var *var = find(v, name);
+    if (!var && !name.len) /* what resolve() makes of a circle */
+        return error_set(err, ERR_INVALID, "circular name reference");
     if (!var)
         return check_name(name, err);
     if (var->flags & VAR_READONLY)
