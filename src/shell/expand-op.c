@@ -210,6 +210,18 @@ static int64_t position_of(struct expansion *e, const struct operand *o, int64_t
     return (int64_t)count;
 }
 
+/* An associative array counts from 1, and from the end as if it had a place 0; bash does
+ * not say so, but scripts see it. */
+static int64_t position_in_map(const struct operand *o, int64_t offset)
+{
+    int64_t count = (int64_t)o->count;
+    if (offset < 0)
+        offset += count + 1;
+    if (offset < 0)
+        return count + 1; /* nowhere */
+    return offset > 0 ? offset - 1 : 0;
+}
+
 static bool slice_list(struct expansion *e, struct operand *o, int64_t offset,
         bool has_length, int64_t length)
 {
@@ -219,7 +231,7 @@ static bool slice_list(struct expansion *e, struct operand *o, int64_t offset,
     else if (vars_end(e->sh->vars, o->name) > 0)
         offset = position_of(e, o, offset);
     else
-        offset = offset < 0 ? offset + (int64_t)o->count + 1 : offset - (offset > 0);
+        offset = position_in_map(o, offset);
     if (has_length && length < 0 && (o->is_positional || offset < (int64_t)o->count))
         return expand_fail(e->sh, "%lld: substring expression < 0", (long long)length);
     slice(o->count, offset, has_length, length, &from, &n);
