@@ -126,6 +126,7 @@ static void find_line(struct input *in, size_t at)
 struct pos lex_pos_at(struct parser *p, size_t at)
 {
     struct input *in = p->in;
+    at = at < in->text.len ? at : in->text.len;
     find_line(in, at);
     uint32_t column = (uint32_t)(at - in->line_start);
     return (struct pos){ in->origin.line + in->line,

@@ -96,11 +96,13 @@ static inline void end_chain(struct parser *p, unsigned outer)
 /* --- input ----------------------------------------------------------------------------
  */
 
-/* The byte `n` places ahead, or -1 at the end. */
+/* The byte `n` places ahead, or -1 at the end.  After a failure a rule that goes on may
+ * move past the end. */
 static inline int peek_at(const struct parser *p, size_t n)
 {
     const struct input *in = p->in;
-    return n < in->end - in->at ? (unsigned char)in->text.data[in->at + n] : -1;
+    bool inside = in->at < in->end && n < in->end - in->at;
+    return inside ? (unsigned char)in->text.data[in->at + n] : -1;
 }
 
 static inline int peek(const struct parser *p)
