@@ -30,7 +30,11 @@ static int cmd_jobs(struct cmd *c)
         with_pid |= k == 'l';
         only_pid |= k == 'p';
     }
-    for (const struct job *j = c->shell->jobs; j; j = j->next)
+    /* `jobs | cat` and $(jobs) are about the shell that they were forked from */
+    const struct shell *sh = c->shell;
+    while (!sh->jobs && sh->parent && sh != sh->session)
+        sh = sh->parent;
+    for (const struct job *j = sh->jobs; j; j = j->next)
         if (j->task && !print_job(c, j, with_pid, only_pid))
             return 1;
     return 0;
