@@ -190,16 +190,16 @@ void literals_of_tree(const struct re_tree *tree, struct literals *out)
     take_choice(choose(tree, tree->root), tree->arena, tree->flags & REGEX_FOLD, out);
 }
 
-/* Past a bracket expression of a Perl pattern that starts at `i`. */
+/* The "]" of a Perl pattern's bracket expression that starts at `i`, or the end. */
 static size_t skip_bracket(struct str p, size_t i)
 {
     i += i + 1 < p.len && p.data[i + 1] == '^' ? 2 : 1;
-    for (bool first = true; i < p.len && (first || p.data[i] != ']'); first = false) {
-        if (p.data[i] == '[' && i + 1 < p.len && p.data[i + 1] == ':')
-            while (i + 1 < p.len && p.data[i + 1] != ']')
-                i++;
-        i += p.data[i] == '\\' ? 2 : 1;
-    }
+    for (bool first = true; i < p.len && (first || p.data[i] != ']'); first = false)
+        if (p.data[i] == '[' && i + 1 < p.len && p.data[i + 1] == ':') {
+            const char *end = memmem(p.data + i, p.len - i, ":]", 2);
+            i = end ? (size_t)(end + 2 - p.data) : i + 1;
+        } else
+            i += p.data[i] == '\\' ? 2 : 1;
     return i;
 }
 

@@ -32,7 +32,8 @@ static void find_lines(struct regex *re, struct str text)
                 regex_search(re, line, 0, false, NULL) == REGEX_YES);
         for (struct str skipped = str_sub(text, from, start - from); skipped.len;)
             assert(regex_search(re, str_cut(&skipped, '\n'), 0, false, NULL) !=
-                    REGEX_YES);
+                            REGEX_YES ||
+                    !valid);
         from = end + 1;
         if (from >= text.len)
             break;

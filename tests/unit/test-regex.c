@@ -300,7 +300,8 @@ static void test_lines(void **state)
     (void)state;
     static const char *const patterns[] = { "1", "^$", "$", "", "x*", "7$", "^12",
         "[^0-9]", "line 1.*3", "foo|bar7", "(9|99)0?$", "é", "\\bé", "N 5", "\\s7",
-        "a\\W*1", "(.)\\1\\1", "zzz", "\\w+ [0-9]+ (foo|bar)", "\\`line", "3\\'" };
+        "a\\W*1", "(.)\\1\\1", "zzz", "\\w+ [0-9]+ (foo|bar)", "[[:alpha:]x]{4} 2",
+        "line[^[:digit:]] 3?", "\\`line", "3\\'" };
     static const unsigned flags[] = { 0, REGEX_FOLD, REGEX_WORD, REGEX_LINE };
     auto_buf text = BUF((size_t)1 << 20);
     for (int i = 0; i < 3000; i++)

@@ -120,21 +120,28 @@ static bool parse_pattern(struct find_parser *p, const char *name, struct find_e
     return true;
 }
 
-/* Emacs' syntax is a BRE in which + and ? repeat. */
-static void emacs_to_basic(const char *text, struct buf *out)
+/* Bytes of the bracket expression at the start of `t`, its "]" included. */
+static size_t bracket_length(struct str t)
 {
-    for (const char *t = text; *t; t++) {
-        if (*t == '[') {
-            const char *end =
-                    strchr(t + (t[1] == '^') + 1 + (t[1 + (t[1] == '^')] != 0), ']');
-            size_t len = end ? (size_t)(end - t) : strlen(t) - 1;
-            buf_add(out, (struct str){ t, len });
-            t += len;
-        } else if (*t == '\\' && t[1])
-            buf_addc(out, *t++);
-        else if (*t == '+' || *t == '?')
+    size_t i = t.len > 1 && t.data[1] == '^' ? 2 : 1;
+    for (bool first = true; i < t.len && (first || t.data[i] != ']'); first = false) {
+        const char *end = NULL;
+        if (t.data[i] == '[' && i + 1 < t.len && t.data[i + 1] == ':')
+            end = memmem(t.data + i, t.len - i, ":]", 2);
+        i = end ? (size_t)(end + 2 - t.data) : i + 1;
+    }
+    return i < t.len ? i + 1 : t.len;
+}
+
+/* Emacs' syntax is a BRE in which + and ? repeat. */
+static void emacs_to_basic(struct str t, struct buf *out)
+{
+    for (size_t i = 0, len; i < t.len; i += len) {
+        char c = t.data[i];
+        len = c == '[' ? bracket_length(str_from(t, i)) : c == '\\' ? 2 : 1;
+        if (c == '+' || c == '?')
             buf_addc(out, '\\');
-        buf_addc(out, *t);
+        buf_add(out, str_sub(t, i, len));
     }
 }
 
@@ -150,7 +157,7 @@ static bool parse_regex(struct find_parser *p, const char *name, struct find_exp
     if (out->variant == PATTERN_FOLDED)
         flags |= REGEX_FOLD;
     if (p->emacs)
-        emacs_to_basic(arg, &text);
+        emacs_to_basic(str_of(arg), &text);
     else
         buf_add(&text, str_of(arg));
     if (!regex_compile(buf_str(&text), p->syntax, flags, &out->regex, &err)) {
