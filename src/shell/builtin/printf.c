@@ -191,25 +191,15 @@ static void put_time(struct printer *p, const struct conversion *v)
 static bool convert(struct printer *p, struct conversion *v)
 {
     const char *arg;
-    switch (v->letter) {
-    case 'd':
-    case 'i':
-    case 'o':
-    case 'u':
-    case 'x':
-    case 'X':
+    if (v->letter && strchr("diouxX", v->letter)) {
         put_integer(p, v);
         return true;
-    case 'e':
-    case 'E':
-    case 'f':
-    case 'F':
-    case 'g':
-    case 'G':
-    case 'a':
-    case 'A':
+    }
+    if (v->letter && strchr("eEfFgGaA", v->letter)) {
         put_float(p, v);
         return true;
+    }
+    switch (v->letter) {
     case 's':
         arg = next_arg(p);
         put_text(p, v, str_of(arg ? arg : ""));
