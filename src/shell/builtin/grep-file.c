@@ -109,17 +109,26 @@ static size_t context_start(const struct grep_searcher *s, size_t pos)
     return from < least ? least : from;
 }
 
+#define LANES 16
+
+typedef unsigned char lanes_t __attribute__((vector_size(LANES)));
+
 static uint64_t count_byte(const char *p, const char *end, char byte)
 {
     uint64_t n = 0;
-    while (p < end) {
-        /* Short runs, so that the inner loop can count in bytes side by side. */
-        const char *stop = end - p > 128 ? p + 128 : end;
-        unsigned char some = 0;
-        for (; p < stop; p++)
-            some = (unsigned char)(some + (*p == byte));
-        n += some;
+    lanes_t wanted = (lanes_t){ 0 } + (unsigned char)byte;
+    while (end - p >= LANES) {
+        lanes_t counts = { 0 }; /* each may reach 255 */
+        for (int i = 0; i < 255 && end - p >= LANES; i++, p += LANES) {
+            lanes_t here;
+            memcpy(&here, p, LANES);
+            counts -= (lanes_t)(here == wanted);
+        }
+        for (int i = 0; i < LANES; i++)
+            n += counts[i];
     }
+    for (; p < end; p++)
+        n += *p == byte;
     return n;
 }
 
@@ -145,6 +154,8 @@ static void drop_front(struct grep_searcher *s, size_t n)
 
 static bool make_room(struct grep_searcher *s)
 {
+    if (s->cap - s->len >= READ_SIZE / 2)
+        return true;
     drop_front(s, context_start(s, s->pos));
     if (s->cap - s->len >= READ_SIZE / 2)
         return true;

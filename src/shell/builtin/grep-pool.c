@@ -17,6 +17,8 @@
 
 #define SLOTS       64
 #define MAX_THREADS 4
+#define WAKE_AT \
+    8 /* jobs waiting: waking a thread for each would cost more than it saves */
 #define MAX_WAITING ((size_t)1 << 20) /* bytes of output of one job */
 #define STACK_SIZE  ((size_t)512 << 10)
 #define POLL_NS     20000000 /* how often the command looks at its budget */
@@ -48,6 +50,8 @@ struct grep_pool {
     pthread_cond_t room;     /* output was taken */
     struct job jobs[SLOTS];
     size_t first, next, end; /* to print, to take, to fill; modulo SLOTS */
+    size_t idle;             /* threads that wait for work */
+    bool waiting;            /* the command waits for progress */
     bool closing;
     atomic_bool stop;
     struct worker workers[MAX_THREADS];
@@ -80,6 +84,12 @@ static void move_text(struct buf *from, struct buf *to)
     buf_clear(from);
 }
 
+static void tell_progress(struct worker *w)
+{
+    if (w->pool->waiting && w->job == job_at(w->pool, w->pool->first))
+        pthread_cond_signal(&w->pool->progress);
+}
+
 static bool worker_flush(struct grep_sink *sink, bool force)
 {
     struct worker *w = sink->owner;
@@ -89,8 +99,7 @@ static bool worker_flush(struct grep_sink *sink, bool force)
         pthread_cond_wait(&p->room, &p->lock);
     move_text(&sink->out, &w->job->out);
     move_text(&sink->messages, &w->job->messages);
-    if (w->job == job_at(p, p->first))
-        pthread_cond_signal(&p->progress);
+    tell_progress(w);
     pthread_mutex_unlock(&p->lock);
     return !p->stop;
 }
@@ -99,8 +108,10 @@ static struct job *take_job(struct grep_pool *p)
 {
     struct job *job = NULL;
     pthread_mutex_lock(&p->lock);
+    p->idle++;
     while (p->next == p->end && !p->closing)
         pthread_cond_wait(&p->work, &p->lock);
+    p->idle--;
     if (p->next != p->end)
         job = job_at(p, p->next++);
     pthread_mutex_unlock(&p->lock);
@@ -115,8 +126,7 @@ static void end_job(struct worker *w, bool selected, bool failed)
     w->job->failed = failed;
     w->job->steps = w->steps;
     w->job->done = true;
-    if (w->job == job_at(p, p->first))
-        pthread_cond_signal(&p->progress);
+    tell_progress(w);
     pthread_mutex_unlock(&p->lock);
     w->steps = 0;
 }
@@ -238,7 +248,11 @@ static bool wait_for_first(struct grep_pool *p)
         until.tv_nsec -= 1000000000;
         until.tv_sec++;
     }
+    if (p->next != p->end && p->idle)
+        pthread_cond_broadcast(&p->work);
+    p->waiting = true;
     pthread_cond_timedwait(&p->progress, &p->lock, &until);
+    p->waiting = false;
     return !budget_stopped(p->run->c->budget);
 }
 
@@ -316,7 +330,8 @@ static void submit(struct grep_pool *p, struct job job)
         job.messages = slot->messages;
     job.out = slot->out;
     *slot = job;
-    pthread_cond_signal(&p->work);
+    if (p->idle && p->end - p->next >= WAKE_AT)
+        pthread_cond_broadcast(&p->work);
     pthread_mutex_unlock(&p->lock);
 }
 
