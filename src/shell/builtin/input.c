@@ -73,6 +73,7 @@ bool inputs_next(struct inputs *in)
     while (in->next < in->count && cmd_tick(in->c)) {
         in->name = in->names[in->next++];
         int errnum = cmd_open(in->c, in->name, true, &in->stream);
+        in->opened += !errnum;
         if (!errnum)
             return true;
         report_open(in->c, in->style, in->name, errno_text(errnum));

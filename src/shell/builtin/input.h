@@ -29,6 +29,7 @@ struct inputs {
     const char *name; /* of `stream`, as typed */
     struct stream *stream;
     int status;
+    int opened; /* how many could be */
 };
 
 /* The command's operands, or stdin if there are none. */
