@@ -76,9 +76,16 @@ static void outdent(struct printer *pr)
 
 /* --- words and redirections --- */
 
+/* A lone backslash at the end of a script is itself; anywhere else it needs another. */
 static void print_word(struct printer *pr, const struct word *w)
 {
-    buf_add(pr->out, w->source);
+    struct str s = w->source;
+    size_t n = 0;
+    while (n < s.len && s.data[s.len - 1 - n] == '\\')
+        n++;
+    buf_add(pr->out, s);
+    if (n % 2)
+        add(pr, "\\");
 }
 
 static void print_words(struct printer *pr, struct word *const *words, size_t count)
