@@ -160,7 +160,9 @@ static bool make_room(struct grep_searcher *s)
     if (s->cap - s->len >= READ_SIZE / 2)
         return true;
     size_t cap = s->cap ? s->cap * 2 : READ_SIZE * 2;
-    if (s->len >= s->g->max_line) {
+    if (cap > s->g->max_line + READ_SIZE)
+        cap = s->g->max_line + READ_SIZE;
+    if (cap <= s->cap) {
         char text[80];
         snprintf(text, sizeof(text), "line or context longer than %zu MiB", s->len >> 20);
         message(s, text);

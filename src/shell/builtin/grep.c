@@ -84,7 +84,7 @@ static const struct cmd_opt options[] = {
 
 #define NO_SYNTAX    (-1)
 #define MAX_PATTERNS ((size_t)64 << 20)
-#define MAX_LINE     ((size_t)256 << 20)
+#define MAX_LINE     ((size_t)128 << 20)
 #define NO_CONTEXT   UINT64_MAX
 
 /* What the options say, before it is a `struct grep`. */
