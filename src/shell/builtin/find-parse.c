@@ -221,7 +221,7 @@ bool find_parse(struct find *f, int argc, char **argv, int from)
         return missing_operand(&p);
     if (!f->has_action)
         add_print(&p);
-    if (f->has_delete && f->has_prune) {
+    if (f->has_delete && f->has_prune && !f->has_depth) {
         cmd_err(f->c,
                 "The -delete action automatically turns on -depth, but -prune does "
                 "nothing when -depth is in effect.  If you want to carry on anyway, "

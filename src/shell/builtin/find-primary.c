@@ -44,7 +44,7 @@ static bool parse_option(struct find_parser *p, const char *name, struct find_ex
     (void)name;
     switch (out->variant) {
     case OPTION_DEPTH:
-        p->f->depth_first = true;
+        p->f->depth_first = p->f->has_depth = true;
         break;
     case OPTION_DEVICE:
         p->f->one_device = true;

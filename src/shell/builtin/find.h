@@ -82,7 +82,7 @@ struct find {
     struct find_expr *root;
     bool follow, follow_operands; /* -L, -H */
     bool depth_first, one_device;
-    bool has_action, has_prune, has_delete;
+    bool has_action, has_prune, has_delete, has_depth;
     uint64_t min_depth, max_depth;
     struct datetime now;
     uint64_t root_dev;      /* of the operand being walked */
