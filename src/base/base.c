@@ -1,7 +1,9 @@
 #include "base/base.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 static NORETURN void out_of_memory(void)
@@ -11,27 +13,62 @@ static NORETURN void out_of_memory(void)
     abort();
 }
 
+/* One in a process, as its heap is. */
+static struct {
+    void *pages;
+    size_t size;
+    volatile sig_atomic_t *flag;
+    int value;
+} reserve;
+
+bool memory_reserve(size_t size, volatile sig_atomic_t *flag, int value)
+{
+    if (reserve.pages)
+        return true;
+    malloc_trim(0); /* it has just been used, and much was freed since */
+    void *pages = mmap(NULL, size, PROT_READ | PROT_WRITE,
+            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (pages == MAP_FAILED)
+        return false;
+    reserve.pages = pages;
+    reserve.size = size;
+    reserve.flag = flag;
+    reserve.value = value;
+    return true;
+}
+
+/* Returns if there is something to be had now. */
+static void use_reserve(void)
+{
+    if (!reserve.pages)
+        out_of_memory();
+    munmap(reserve.pages, reserve.size);
+    reserve.pages = NULL;
+    if (!*reserve.flag)
+        *reserve.flag = reserve.value;
+}
+
 void *xmalloc(size_t size)
 {
-    void *p = malloc(size ? size : 1);
-    if (!p)
-        out_of_memory();
+    void *p;
+    while (!(p = malloc(size ? size : 1)))
+        use_reserve();
     return p;
 }
 
 void *xcalloc(size_t count, size_t size)
 {
-    void *p = calloc(count ? count : 1, size ? size : 1);
-    if (!p)
-        out_of_memory();
+    void *p;
+    while (!(p = calloc(count ? count : 1, size ? size : 1)))
+        use_reserve();
     return p;
 }
 
 void *xrealloc(void *p, size_t size)
 {
-    void *q = realloc(p, size ? size : 1);
-    if (!q)
-        out_of_memory();
+    void *q;
+    while (!(q = realloc(p, size ? size : 1)))
+        use_reserve();
     return q;
 }
 

@@ -8,6 +8,7 @@
 #define BASE_BASE_H
 
 #include <assert.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -39,6 +40,14 @@ void *xmalloc(size_t size) __attribute__((malloc));
 void *xcalloc(size_t count, size_t size) __attribute__((malloc));
 void *xrealloc(void *p, size_t size) MUST_CHECK;
 char *xstrdup(const char *text) __attribute__((malloc));
+
+/*
+ * Keep `size` bytes back for the moment when there is no memory left.  The allocation
+ * that fails then gets them and sets `*flag` to `value` (unless it is set already), so
+ * that a process under a limit can unwind instead of abort.  Asked again, it makes good
+ * what was used; false: there is not that much.
+ */
+bool memory_reserve(size_t size, volatile sig_atomic_t *flag, int value);
 
 /*
  * Make room for one more element in a growing array: `items`, `count`, `cap` are lvalues.

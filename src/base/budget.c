@@ -95,6 +95,11 @@ void budget_describe(const struct budget *b, char *text, size_t size)
         snprintf(text, size, "stopped: a value became too large (limit %llu MiB)",
                 (unsigned long long)(b->max_memory >> 20));
         break;
+    case BUDGET_HEAP:
+        snprintf(text, size,
+                "stopped: out of memory (what is kept at once: variables, "
+                "arrays, unsorted lines)");
+        break;
     case BUDGET_DEPTH:
         snprintf(text, size, "stopped: recursion limit of %u levels exceeded",
                 b->max_depth);

@@ -22,6 +22,7 @@ enum budget_stop {
     BUDGET_STEPS,  /* too many turns of loops */
     BUDGET_OUTPUT, /* wrote too much */
     BUDGET_MEMORY, /* an expansion, a variable, a sort without a spill became too big */
+    BUDGET_HEAP,   /* the process has no memory left (base.h) */
     BUDGET_DEPTH,  /* recursion: functions, subshells, source */
     BUDGET_TIME,   /* the deadline passed */
     BUDGET_CANCELLED, /* the client asked us to stop */

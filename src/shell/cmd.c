@@ -2,6 +2,7 @@
 
 #include "base/nearest.h"
 #include "shell/builtin/table.h"
+#include "shell/state.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -98,6 +99,14 @@ void cmd_err(struct cmd *c, const char *fmt, ...)
 void cmd_err_file(struct cmd *c, const char *subject, int errnum)
 {
     cmd_err(c, "%s: %s", subject, strerror(errnum));
+}
+
+bool cmd_may_recurse(struct cmd *c)
+{
+    enum { LEVEL = 24 << 10 }; /* what one level, and the leaves below it, may need */
+    if (sched_stack_left(c->shell->sched) >= LEVEL)
+        return true;
+    return budget_stop(c->budget, BUDGET_DEPTH);
 }
 
 static void option_column(const struct cmd_opt *o, struct buf *out)

@@ -115,6 +115,13 @@ static inline bool cmd_tick(struct cmd *c)
 }
 
 /*
+ * A command whose recursion is as deep as its input asks this once a level: the stack it
+ * runs on is small, and a script may have used most of it.  False: the limit of depth
+ * has ended the call.
+ */
+MUST_CHECK bool cmd_may_recurse(struct cmd *c);
+
+/*
  * Open for reading: "-" is stdin when `dash_is_stdin`; /dev/null, /dev/stdin,
  * /dev/stdout, /dev/stderr, /dev/fd/N and /dev/tty are the shell's own.  Returns 0 or an
  * errno; the caller unrefs `*out`.

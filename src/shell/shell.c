@@ -369,6 +369,7 @@ static int limit_status(const struct shell *sh)
     case BUDGET_STEPS:
     case BUDGET_OUTPUT:
     case BUDGET_MEMORY:
+    case BUDGET_HEAP:
     case BUDGET_DEPTH:
         break;
     }
@@ -445,6 +446,7 @@ static void reset_after_run(struct shell *sh)
     sh->flow = FLOW_NONE;
     sh->called_exit = sh->in_trap = sh->keep_redirects = false;
     sh->loop_depth = 0;
+    sh->set &= ~SET_NOEXEC; /* nothing could ever take it back */
     sh->depth = sh->errexit_off = sh->trap_mask = 0;
     while (vars_depth(sh->vars) > sh->base_scope)
         vars_pop(sh->vars);

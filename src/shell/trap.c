@@ -46,6 +46,9 @@ void trap_run(struct shell *sh, enum shell_trap which)
     sh->in_trap = true;
     exec_text(sh, text, STR("trap"));
     sh->in_trap = false;
+    /* One that never ends would end every call to come, `trap - DEBUG` too. */
+    if (which == TRAP_DEBUG && budget_stopped(sh->budget))
+        trap_set(sh, which, NULL);
     if (sh->flow == FLOW_NONE)
         sh->status = status;
     sh->line = line;

@@ -43,6 +43,8 @@ static void set_timer(unsigned ms)
 void alarm_start(unsigned timeout_ms)
 {
     flag = 0;
+    /* Twice what a value may be.  Without it, running out of memory ends the process. */
+    (void)memory_reserve((size_t)512 << 20, &flag, BUDGET_HEAP);
     set_timer(timeout_ms);
 }
 

@@ -4,8 +4,11 @@
 #include "base/wire.h"
 #include "unit.h"
 
+#include <signal.h>
 #include <stdio.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static void append_a(void *p)
@@ -221,6 +224,43 @@ static void test_wire_refuses_nonsense(void **state)
     assert_false(got);
 }
 
+static NORETURN void fill_memory(void)
+{
+    volatile sig_atomic_t flag = 0;
+    const struct rlimit limit = { 256 << 20, 256 << 20 };
+    if (setrlimit(RLIMIT_DATA, &limit) || !memory_reserve(64 << 20, &flag, BUDGET_HEAP))
+        _exit(1);
+    struct buf *kept = xmalloc(1000 * sizeof(*kept));
+    size_t count = 0;
+    while (!flag && count < 1000) {
+        kept[count] = BUF(1 << 20);
+        buf_reserve(&kept[count++], 1 << 20);
+    }
+    bool fits = flag == BUDGET_HEAP && !memory_reserve(64 << 20, &flag, BUDGET_HEAP);
+    while (count)
+        buf_finish(&kept[--count]);
+    free(kept);
+    _exit(fits && memory_reserve(64 << 20, &flag, BUDGET_HEAP) ? 0 : 2);
+}
+
+static void test_the_end_of_memory_is_told(void **state)
+{
+    (void)state;
+#if defined(__SANITIZE_ADDRESS__)
+    skip(); /* its shadow is larger than any limit */
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+    skip();
+#endif
+#endif
+    int status;
+    pid_t child = fork();
+    if (!child)
+        fill_memory();
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -231,6 +271,7 @@ int main(void)
         cmocka_unit_test(test_str_int),
         cmocka_unit_test(test_utf8),
         cmocka_unit_test(test_budget_keeps_the_first_reason),
+        cmocka_unit_test(test_the_end_of_memory_is_told),
         cmocka_unit_test(test_wire_round_trip),
         cmocka_unit_test(test_wire_refuses_nonsense),
     };

@@ -146,6 +146,7 @@ struct awk_node {
     double number;
     struct awk_value text; /* N_STRING, and the source of N_REGEX */
     struct regex *regex;
+    struct awk_node *next_regex; /* of those that are compiled */
     struct awk_node *a, *b, *c, *d;
     struct awk_node **list;
     size_t count;
@@ -290,9 +291,10 @@ struct awk {
     unsigned depth;
     enum awk_flow flow;
     int status;
-    bool failed;             /* a fatal error was reported, or the output refused */
-    struct awk_value result; /* of `return` */
-    uint32_t line;           /* being run, for messages */
+    bool failed;              /* a fatal error was reported, or the output refused */
+    struct awk_node *regexes; /* that were compiled, to be freed */
+    struct awk_value result;  /* of `return` */
+    uint32_t line;            /* being run, for messages */
 
     /* The record (record.c). */
     struct buf record, coming; /* $0, and where the next one is read into */

@@ -124,8 +124,10 @@ struct regex *awk_regex(struct awk *a, struct awk_node *n)
     if (n->type == N_GROUP && n->count == 1)
         return awk_regex(a, n->a);
     if (n->type == N_REGEX && !ignores_case(a)) {
-        if (!n->regex)
-            n->regex = compile(a, awk_string_str(n->text.string));
+        if (!n->regex && (n->regex = compile(a, awk_string_str(n->text.string)))) {
+            n->next_regex = a->regexes;
+            a->regexes = n;
+        }
         return n->regex;
     }
     if (n->type == N_REGEX)
@@ -339,6 +341,8 @@ static struct awk_value eval_step(struct awk *a, struct awk_node *n)
 static void concat_into(struct awk *a, struct awk_node *n, struct buf *out)
 {
     if (n->type == N_CONCAT) {
+        if (!cmd_may_recurse(a->cmd))
+            return;
         concat_into(a, n->a, out);
         n = n->b;
     }
@@ -518,6 +522,8 @@ static struct awk_value eval_group(struct awk *a, struct awk_node *n)
 
 struct awk_value awk_eval(struct awk *a, struct awk_node *n)
 {
+    if (!cmd_may_recurse(a->cmd))
+        return awk_value_number(0);
     switch ((int)n->type) {
     case N_NUMBER:
         return awk_value_number(n->number);

@@ -72,6 +72,16 @@ void awk_parse_fail(struct parser *p, const char *message)
     p->lex.at = p->lex.text.len;
 }
 
+bool awk_parse_enter(struct parser *p, const char *message)
+{
+    if (p->depth < AWK_MAX_NESTING && cmd_may_recurse(p->cmd)) {
+        p->depth++;
+        return true;
+    }
+    awk_parse_fail(p, message);
+    return false;
+}
+
 bool awk_parse_at(const struct parser *p, int token)
 {
     return p->lex.token == token;
@@ -347,7 +357,7 @@ static struct awk_node *field(struct parser *p)
     return n;
 }
 
-static struct awk_node *primary(struct parser *p)
+static struct awk_node *operand(struct parser *p)
 {
     switch (p->lex.token) {
     case T_NUMBER:
@@ -383,6 +393,15 @@ static struct awk_node *primary(struct parser *p)
     return awk_parse_node(p, N_NUMBER);
 }
 
+static struct awk_node *primary(struct parser *p)
+{
+    if (!awk_parse_enter(p, "expressions are nested too deep"))
+        return awk_parse_node(p, N_NUMBER);
+    struct awk_node *n = operand(p);
+    p->depth--;
+    return n;
+}
+
 static struct awk_node *getline_target(struct parser *p)
 {
     return awk_parse_at(p, '$')      ? field(p)
@@ -413,7 +432,10 @@ static struct awk_node *power(struct parser *p)
     bool minus = awk_parse_at(p, '-'), plus = awk_parse_at(p, '+');
     if (minus || plus)
         awk_parse_advance(p);
+    if (!awk_parse_enter(p, "expressions are nested too deep"))
+        return base;
     struct awk_node *exponent = awk_parse_at(p, '!') ? awk_parse_unary(p) : power(p);
+    p->depth--;
     if (minus)
         exponent = awk_parse_node_ab(p, N_MINUS, 0, exponent, NULL);
     return awk_parse_node_ab(p, N_BINARY, '^', base, exponent);
@@ -421,11 +443,8 @@ static struct awk_node *power(struct parser *p)
 
 struct awk_node *awk_parse_unary(struct parser *p)
 {
-    if (++p->depth > AWK_MAX_NESTING) {
-        awk_parse_fail(p, "expressions are nested too deep");
-        p->depth--;
+    if (!awk_parse_enter(p, "expressions are nested too deep"))
         return awk_parse_node(p, N_NUMBER);
-    }
     struct awk_node *n;
     if (awk_parse_accept(p, '!'))
         n = awk_parse_node_ab(p, N_NOT, 0, awk_parse_unary(p), NULL);
@@ -611,11 +630,8 @@ static struct awk_node *ternary(struct parser *p)
  * `$1 ~ x = y` are assignments to x in the grammar; only the plain form is written. */
 struct awk_node *awk_parse_expression(struct parser *p)
 {
-    if (++p->depth > AWK_MAX_NESTING) {
-        awk_parse_fail(p, "expressions are nested too deep");
-        p->depth--;
+    if (!awk_parse_enter(p, "expressions are nested too deep"))
         return awk_parse_node(p, N_NUMBER);
-    }
     struct awk_node *n = ternary(p);
     if (awk_parse_at(p, T_ASSIGN)) {
         struct awk_node *target = n->type == N_NOT ? n->a : n;

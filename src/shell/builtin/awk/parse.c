@@ -288,11 +288,8 @@ static struct awk_node *compound(struct parser *p)
 
 static struct awk_node *statement(struct parser *p)
 {
-    if (++p->depth > AWK_MAX_NESTING) {
-        awk_parse_fail(p, "statements are nested too deep");
-        p->depth--;
+    if (!awk_parse_enter(p, "statements are nested too deep"))
         return awk_parse_node(p, N_BLOCK);
-    }
     struct awk_node *n = compound(p);
     if (!n) {
         n = awk_parse_at(p, T_DO) ? do_statement(p) : simple_statement(p);

@@ -25,6 +25,9 @@ struct parser {
 /* Report a syntax error once; the program then seems to end here. */
 void awk_parse_fail(struct parser *p, const char *message);
 
+/* One level deeper, which ends with p->depth--; false: too deep, and it has failed. */
+MUST_CHECK bool awk_parse_enter(struct parser *p, const char *message);
+
 bool awk_parse_at(const struct parser *p, int token);
 void awk_parse_advance(struct parser *p);
 bool awk_parse_accept(struct parser *p, int token); /* take the token if it is this one */

@@ -438,6 +438,10 @@ bool awk_next_record(struct awk *a)
         }
         if (budget_stopped(a->cmd->budget))
             return false;
+        if (stream_error(a->input))
+            awk_fatal(a, "cannot read `%.*s': %s",
+                    STR_ARG(awk_special_text(a, V_FILENAME)),
+                    strerror(stream_error(a->input)));
         a->skip_file = false;
         stream_unref(TAKE(a->input));
     }

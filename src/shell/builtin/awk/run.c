@@ -200,7 +200,7 @@ static void exec_simple(struct awk *a, struct awk_node *n)
 enum awk_flow awk_exec(struct awk *a, struct awk_node *n)
 {
     a->line = n->line;
-    if (a->failed || !cmd_tick(a->cmd))
+    if (a->failed || !cmd_tick(a->cmd) || !cmd_may_recurse(a->cmd))
         return a->flow = AWK_EXIT;
     switch ((int)n->type) {
     case N_BLOCK:
@@ -355,25 +355,11 @@ static void set_defaults(struct awk *a)
     set_environment(a);
 }
 
-static void free_regexes(struct awk_node *n);
-
-static void free_regex_list(struct awk_node **list, size_t count)
+static void free_regexes(struct awk *a)
 {
-    for (size_t i = 0; i < count; i++)
-        free_regexes(list[i]);
-}
-
-/* Compiled when first used, so freed by walking the tree once more. */
-static void free_regexes(struct awk_node *n)
-{
-    if (!n)
-        return;
-    regex_destroy(TAKE(n->regex));
-    free_regexes(n->a);
-    free_regexes(n->b);
-    free_regexes(n->c);
-    free_regexes(n->d);
-    free_regex_list(n->list, n->count);
+    for (struct awk_node *n = a->regexes; n; n = n->next_regex)
+        regex_destroy(TAKE(n->regex));
+    a->regexes = NULL;
 }
 
 static void finish(struct awk *a)
@@ -389,13 +375,7 @@ static void finish(struct awk *a)
             regex_destroy(a->cache[i].regex);
         }
     }
-    for (size_t i = 0; i < a->program->rule_count; i++) {
-        free_regexes(a->program->rules[i].from);
-        free_regexes(a->program->rules[i].to);
-        free_regexes(a->program->rules[i].body);
-    }
-    for (size_t i = 0; i < a->program->function_count; i++)
-        free_regexes(a->program->functions[i].body);
+    free_regexes(a);
 }
 
 static void run_program(struct awk *a)
