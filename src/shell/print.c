@@ -76,6 +76,17 @@ static void outdent(struct printer *pr)
 
 /* --- words and redirections --- */
 
+static bool is_reserved(struct str word)
+{
+    static const char *const words[] = { "!", "[[", "case", "coproc", "do", "done",
+        "elif", "else", "esac", "fi", "for", "function", "if", "in", "select", "then",
+        "time", "until", "while", "{", "}" };
+    for (size_t i = 0; i < ARRAY_LEN(words); i++)
+        if (str_is(word, words[i]))
+            return true;
+    return false;
+}
+
 /* A lone backslash at the end of a script is itself; anywhere else it needs another. */
 static void print_word(struct printer *pr, const struct word *w)
 {
@@ -354,13 +365,7 @@ static void print_case(struct printer *pr, const struct node *n)
 
 static bool needs_keyword(struct str name)
 {
-    static const char *const words[] = { "!", "[[", "case", "coproc", "do", "done",
-        "elif", "else", "esac", "fi", "for", "function", "if", "in", "select", "then",
-        "time", "until", "while", "{", "}" };
-    for (size_t i = 0; i < ARRAY_LEN(words); i++)
-        if (str_is(name, words[i]))
-            return true;
-    return name.len && memchr(name.data, '=', name.len);
+    return is_reserved(name) || (name.len && memchr(name.data, '=', name.len));
 }
 
 static void print_function(struct printer *pr, const struct node *n)
@@ -533,15 +538,33 @@ static void print_command(struct printer *pr, const struct node *n)
     }
 }
 
-static void print_node(struct printer *pr, const struct node *n)
+static void print_redirects(struct printer *pr, const struct node *n)
 {
-    print_command(pr, n);
-    bool is_empty =
-            n->type == NODE_SIMPLE && !n->simple.arg_count && !n->simple.assign_count;
     for (size_t i = 0; i < n->redirect_count; i++) {
-        add(pr, i || !is_empty ? " " : "");
+        add(pr, i ? " " : "");
         print_redirect(pr, &n->redirects[i]);
     }
+}
+
+/* `> x if` runs a command named if; `if > x` would not. */
+static bool hides_keyword(const struct node *n)
+{
+    return n->type == NODE_SIMPLE && !n->simple.assign_count && n->simple.arg_count &&
+           is_reserved(n->simple.args[0].word->source);
+}
+
+static void print_node(struct printer *pr, const struct node *n)
+{
+    bool is_empty =
+            n->type == NODE_SIMPLE && !n->simple.arg_count && !n->simple.assign_count;
+    bool first = hides_keyword(n);
+    if (first)
+        print_redirects(pr, n);
+    add(pr, first && n->redirect_count ? " " : "");
+    print_command(pr, n);
+    add(pr, !first && n->redirect_count && !is_empty ? " " : "");
+    if (!first)
+        print_redirects(pr, n);
 }
 
 void ast_print(const struct node *n, struct buf *out)

@@ -201,6 +201,7 @@ static void test_print(void **state UNUSED)
         { "while a;do b&done", "while a; do\n    b &\ndone" },
         { "a=(1   2 [k]=v)  b", "a=(1 2 [k]=v) b" },
         { "a <b \\", "a \\\\ < b" },
+        { ">a if <b", "> a < b if" },
         { "a >&2 <&3 &>f 2>>g", "a 1>&2 0<&3 &> f 2>> g" },
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
