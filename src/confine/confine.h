@@ -30,9 +30,10 @@ struct confine_root {
 struct confine_request {
     const struct confine_root *roots;
     size_t root_count;
-    uint64_t max_memory; /* bytes of private memory; 0: no limit */
-    unsigned max_files;  /* open descriptors; 0: leave it as it is */
-    int max_landlock;    /* use no newer ABI than this; 0: any.  For tests. */
+    uint64_t max_memory;    /* bytes of private memory; 0: no limit */
+    uint64_t max_file_size; /* no file may grow beyond it (EFBIG); 0: no limit */
+    unsigned max_files;     /* open descriptors; 0: leave it as it is */
+    int max_landlock;       /* use no newer ABI than this; 0: any.  For tests. */
 };
 
 enum confine_property {

@@ -66,6 +66,8 @@ int limit_resources(const struct confine_request *request)
     int error = set_limit(RLIMIT_CORE, 0);
     if (!error && request->max_files)
         error = set_limit(RLIMIT_NOFILE, request->max_files);
+    if (!error && request->max_file_size)
+        error = set_limit(RLIMIT_FSIZE, request->max_file_size);
     if (!error)
         error = limit_threads();
     /* DATA bounds private memory, so that big files can still be mapped for reading; the

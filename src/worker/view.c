@@ -11,6 +11,9 @@
 #define MAX_MEMORY ((uint64_t)4 << 30)
 #define MAX_FILES  1024
 
+/* A loop that writes for ever ends before the disk is full, in most cases. */
+#define MAX_FILE_SIZE ((uint64_t)4 << 30)
+
 static uint32_t current_umask(void)
 {
     mode_t mask = umask(022);
@@ -94,6 +97,7 @@ void view_confine(const struct view *view, int also, struct confine_status *stat
         .roots = view->roots,
         .root_count = view->root_count,
         .max_memory = MAX_MEMORY,
+        .max_file_size = MAX_FILE_SIZE,
         .max_files = MAX_FILES,
     };
     confine_self(&request, status);
