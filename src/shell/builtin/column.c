@@ -270,7 +270,8 @@ static int cmd_column(struct cmd *c)
     bool ok = add_names(col) && find_right(col);
     while (ok && inputs_next(&in))
         ok = read_rows(col, in.stream);
-    stream_unref(ok ? NULL : in.stream);
+    if (!ok)
+        inputs_stop(&in);
     ok = ok && (col->table ? print_table(col) : print_filled(col));
     free(col->rows);
     return ok ? in.status : 1;

@@ -52,11 +52,11 @@ static int cmd_expand(struct cmd *c)
         while (input_line(c, in.stream, '\n', &line, &ended)) {
             buf_clear(&out);
             if (!expand_line(c, &tabs, initial, line, &out))
-                return 1;
+                return inputs_stop(&in);
             if (ended)
                 buf_addc(&out, '\n');
             if (!cmd_put(c, buf_str(&out)))
-                return 1;
+                return inputs_stop(&in);
         }
     }
     return in.status;

@@ -90,7 +90,7 @@ static int cmd_fold(struct cmd *c)
         bool ended;
         while (input_line(c, in.stream, '\n', &line, &ended))
             if (!fold_line(&f, line, ended))
-                return 1;
+                return inputs_stop(&in);
     }
     return in.status;
 }

@@ -82,6 +82,13 @@ bool inputs_next(struct inputs *in)
     return false;
 }
 
+int inputs_stop(struct inputs *in)
+{
+    stream_unref(in->stream);
+    in->stream = NULL;
+    return 1;
+}
+
 bool input_line(struct cmd *c, struct stream *s, char end, struct str *line, bool *ended)
 {
     if (!cmd_tick(c))

@@ -416,7 +416,7 @@ static int cmd_od(struct cmd *c)
     struct inputs in = inputs_open(c);
     bool ok = dump(&od, &in);
     buf_finish(&od.last);
-    return ok ? in.status : 1;
+    return ok ? in.status : inputs_stop(&in);
 }
 
 const struct command command_od = {

@@ -37,7 +37,7 @@ static int cmd_rev(struct cmd *c)
             if (ended)
                 buf_addc(&out, '\n');
             if (!cmd_put(c, buf_str(&out)))
-                return 1;
+                return inputs_stop(&in);
         }
     }
     return in.status;

@@ -105,7 +105,9 @@ static void free_lines(struct sorter *s)
 static char *line_room(struct sorter *s, size_t len)
 {
     if (!s->blocks || s->blocks->size - s->blocks->used < len) {
-        size_t size = len > BLOCK ? len : BLOCK;
+        size_t most = s->c->budget->max_memory / 16;
+        size_t size = BLOCK < most ? BLOCK : most;
+        size = len > size ? len : size;
         struct block *block = xmalloc(sizeof(*block) + size);
         *block = (struct block){ .next = s->blocks, .size = size };
         s->blocks = block;

@@ -191,16 +191,18 @@ static bool output_is_input(struct sort *s)
 
 static bool read_inputs(struct sort *s, struct sorter *sorter)
 {
-    bool merge = s->merge && !output_is_input(s);
+    bool merge = s->merge && !output_is_input(s), ok = true;
     struct inputs in = inputs_open(s->c);
     in.style = INPUT_SORT;
-    while (!in.status && inputs_next(&in)) {
+    while (ok && !in.status && inputs_next(&in)) {
         if (merge)
             sorter_add_sorted(sorter, TAKE(in.stream));
-        else if (!sorter_read(sorter, in.stream))
-            in.next = in.count;
+        else
+            ok = sorter_read(sorter, in.stream);
     }
-    return !in.status && !budget_stopped(s->c->budget);
+    if (!ok) /* said already */
+        inputs_stop(&in);
+    return ok && !in.status && !budget_stopped(s->c->budget);
 }
 
 static bool write_output(struct sort *s, struct sorter *sorter)

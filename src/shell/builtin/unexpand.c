@@ -81,7 +81,7 @@ static int cmd_unexpand(struct cmd *c)
             if (ended)
                 buf_addc(&out, '\n');
             if (!cmd_put(c, buf_str(&out)))
-                return 1;
+                return inputs_stop(&in);
         }
     }
     return in.status;
