@@ -80,9 +80,9 @@ static int cmd_cksum(struct cmd *c)
             sum = add_crc(table, sum, (struct str){ (char[]){ (char)n }, 1 });
         if (!cmd_printf(c, "%u %llu%s%s\n", ~sum, (unsigned long long)size,
                     named ? " " : "", named ? in.name : ""))
-            return 1;
+            break;
     }
-    return in.status;
+    return in.status | c->out_failed;
 }
 
 static int cmd_sum(struct cmd *c)
@@ -108,9 +108,9 @@ static int cmd_sum(struct cmd *c)
         if (!(sysv ? cmd_printf(c, "%u %llu", folded, blocks)
                    : cmd_printf(c, "%05u %5llu", sum, blocks)) ||
                 !cmd_printf(c, "%s%s\n", named ? " " : "", named ? in.name : ""))
-            return 1;
+            break;
     }
-    return in.status;
+    return in.status | c->out_failed;
 }
 
 const struct command command_cksum = {

@@ -120,8 +120,8 @@ static int write_sums(struct digest *d)
     char hex[2 * MAX_DIGEST + 1];
     while (inputs_next(&in))
         if (!hash_stream(d, in.stream, hex) && !put_sum(d, in.name, hex))
-            return 1;
-    return in.status;
+            break;
+    return in.status | d->c->out_failed;
 }
 
 /* --- checking ------------------------------------------------------------------------

@@ -42,16 +42,15 @@ struct hexdump {
     uint64_t skip, max;
 };
 
-static int run(const struct hexdump *h)
+static bool run(const struct hexdump *h, struct dump *in)
 {
-    struct dump in = dump_open(h->c, h->max);
     unsigned char bytes[LINE], before[LINE];
     bool any = false, repeats = false;
     auto_buf out = BUF(4096);
     unsigned long long at = h->skip;
-    if (!dump_skip(&in, h->skip))
-        return in.in.status;
-    for (size_t len; (len = dump_read(&in, bytes, LINE)); at += len) {
+    if (!dump_skip(in, h->skip))
+        return true;
+    for (size_t len; (len = dump_read(in, bytes, LINE)); at += len) {
         bool same = any && len == LINE && !h->all_lines && !memcmp(bytes, before, LINE);
         any = true;
         if (!same) {
@@ -64,12 +63,12 @@ static int run(const struct hexdump *h)
         repeats = same;
         memcpy(before, bytes, LINE);
         if (!cmd_put(h->c, buf_str(&out)))
-            return 1;
+            return false;
         buf_clear(&out);
     }
     if (any)
         buf_addf(&out, h->canonical ? "%08llx\n" : "%07llx\n", at);
-    return cmd_put(h->c, buf_str(&out)) ? in.in.status : 1;
+    return cmd_put(h->c, buf_str(&out));
 }
 
 static int cmd_hexdump(struct cmd *c)
@@ -87,7 +86,12 @@ static int cmd_hexdump(struct cmd *c)
             return 1;
         }
     }
-    return run(&h);
+    struct dump in = dump_open(c, h.max);
+    bool ok = run(&h, &in);
+    int status = in.in.status;
+    if (status && !in.in.opened)
+        cmd_err(c, "all input file arguments failed");
+    return ok ? status : 1;
 }
 
 const struct command command_hexdump = {

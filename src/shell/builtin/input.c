@@ -6,10 +6,18 @@
 
 static char *stdin_only[] = { (char[]){ "-" }, NULL };
 
+static void close_held(void *held)
+{
+    stream_unref(*(struct stream **)held);
+}
+
 struct inputs inputs_open(struct cmd *c)
 {
+    struct stream **held = arena_zalloc(c->arena, sizeof(struct stream *));
+    arena_defer(c->arena, close_held, held);
     return (struct inputs){
         .c = c,
+        .held = held,
         .names = c->argc ? c->argv : stdin_only,
         .count = c->argc ? c->argc : 1,
     };
@@ -63,7 +71,7 @@ static void finish_one(struct inputs *in)
         in->status = 1;
     }
     stream_unref(in->stream);
-    in->stream = NULL;
+    in->stream = *in->held = NULL;
 }
 
 bool inputs_next(struct inputs *in)
@@ -74,8 +82,10 @@ bool inputs_next(struct inputs *in)
         in->name = in->names[in->next++];
         int errnum = cmd_open(in->c, in->name, true, &in->stream);
         in->opened += !errnum;
-        if (!errnum)
+        if (!errnum) {
+            *in->held = in->stream;
             return true;
+        }
         report_open(in->c, in->style, in->name, errno_text(errnum));
         in->status = 1;
     }

@@ -6,7 +6,8 @@
  *   return in.status;
  *
  * A file that cannot be opened is reported and passed over; one that fails while it is
- * read is reported by the inputs_next() after it.  Both make the status 1.
+ * read is reported by the inputs_next() after it.  Both make the status 1.  Whoever stops
+ * early may just return: what is open is closed when the command ends.
  */
 #ifndef SHELL_BUILTIN_INPUT_H
 #define SHELL_BUILTIN_INPUT_H
@@ -28,6 +29,7 @@ struct inputs {
     enum input_style style;
     const char *name; /* of `stream`, as typed */
     struct stream *stream;
+    struct stream **held; /* the same, for the end of the command */
     int status;
     int opened; /* how many could be */
 };

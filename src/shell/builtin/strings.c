@@ -88,8 +88,8 @@ static int cmd_strings(struct cmd *c)
     while (inputs_next(&in))
         if (!strings_stream(&s, input_is_stdin(in.name) ? "{standard input}" : in.name,
                     in.stream))
-            return 1;
-    return in.status;
+            break;
+    return in.status | c->out_failed;
 }
 
 const struct command command_strings = {

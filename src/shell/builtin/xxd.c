@@ -210,13 +210,14 @@ static bool set_option(struct xxd *x, int key, const char *value)
 static int run(struct xxd *x)
 {
     struct dump in = dump_open(x->c, x->max);
+    int status = 4;
     if (x->revert)
-        return revert(x, &in);
-    if (!dump_skip(&in, x->skip)) {
+        status = revert(x, &in);
+    else if (!dump_skip(&in, x->skip))
         cmd_err(x->c, "Sorry, cannot seek.");
-        return 4;
-    }
-    return x->include ? include(x, &in) : dump(x, &in);
+    else
+        status = x->include ? include(x, &in) : dump(x, &in);
+    return status;
 }
 
 /* Its long options may have one dash. */
