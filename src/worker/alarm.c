@@ -43,8 +43,9 @@ static void set_timer(unsigned ms)
 void alarm_start(unsigned timeout_ms)
 {
     flag = 0;
-    /* Twice what a value may be.  Without it, running out of memory ends the process. */
-    (void)memory_reserve((size_t)512 << 20, &flag, BUDGET_HEAP);
+    /* Without it, running out of memory ends the process.  So much that an array which
+     * was doubling when it failed fits after all. */
+    (void)memory_reserve((size_t)1536 << 20, &flag, BUDGET_HEAP);
     set_timer(timeout_ms);
 }
 
