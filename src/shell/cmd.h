@@ -122,9 +122,9 @@ static inline bool cmd_tick(struct cmd *c)
 MUST_CHECK bool cmd_may_recurse(struct cmd *c);
 
 /*
- * Open for reading: "-" is stdin when `dash_is_stdin`; /dev/null, /dev/stdin,
- * /dev/stdout, /dev/stderr, /dev/fd/N and /dev/tty are the shell's own.  Returns 0 or an
- * errno; the caller unrefs `*out`.
+ * Open for reading: "-" is stdin when `dash_is_stdin`; /dev/null, /dev/zero, /dev/random,
+ * /dev/urandom, /dev/stdin, /dev/stdout, /dev/stderr, /dev/tty and /dev/fd/N are the
+ * shell's own.  Returns 0 or an errno; the caller unrefs `*out`.
  */
 MUST_CHECK int cmd_open(
         struct cmd *c, const char *path, bool dash_is_stdin, struct stream **out);
@@ -132,6 +132,9 @@ MUST_CHECK int cmd_open(
 /* The same for writing. */
 MUST_CHECK int cmd_create(
         struct cmd *c, const char *path, enum vfs_open_flags flags, struct stream **out);
+
+/* Is this absolute path one of the shell's own devices? */
+bool cmd_is_device(struct str path);
 
 /* An operand as a path of this command's cwd. */
 MUST_CHECK int cmd_path(struct cmd *c, const char *text, struct vpath *out);

@@ -21,32 +21,55 @@ static struct stream *command_stream(struct cmd *c, int64_t fd)
     return c->shell && fd > 2 && fd < SHELL_FDS ? c->shell->fds[fd] : NULL;
 }
 
-/*
- * The devices that a shell has: they are streams of its own, whatever the view holds
- * under /dev.  True if `path` is one; `*errnum` then says whether it could be opened.
- */
-static bool open_device(struct cmd *c, struct str path, struct stream **out, int *errnum)
+/* The devices that a shell has, whatever the view holds under /dev. */
+static const struct {
+    const char *path;
+    struct stream *(*open)(void); /* NULL: a descriptor of the command */
+    int fd;
+} devices[] = {
+    { "/dev/null", stream_null, -1 },
+    { "/dev/random", stream_random, -1 },
+    { "/dev/stderr", NULL, 2 },
+    { "/dev/stdin", NULL, 0 },
+    { "/dev/stdout", NULL, 1 },
+    { "/dev/tty", NULL, 1 },
+    { "/dev/urandom", stream_random, -1 },
+    { "/dev/zero", stream_zero, -1 },
+};
+
+bool cmd_is_device(struct str path)
 {
-    static const char *const standard[] = { "/dev/stdin", "/dev/stdout", "/dev/stderr" };
-    *errnum = 0;
-    if (str_is(path, "/dev/null")) {
-        *out = stream_null();
-        return true;
-    }
-    int64_t fd = -1;
-    for (size_t i = 0; i < ARRAY_LEN(standard); i++)
-        if (str_is(path, standard[i]))
-            fd = (int64_t)i;
-    if (str_starts(path, STR("/dev/fd/")) && !str_int(str_from(path, 8), &fd))
-        fd = -1;
-    if (fd < 0)
-        return false;
+    for (size_t i = 0; i < ARRAY_LEN(devices); i++)
+        if (str_is(path, devices[i].path))
+            return true;
+    return str_starts(path, STR("/dev/fd/"));
+}
+
+static int open_descriptor(struct cmd *c, int64_t fd, struct stream **out)
+{
     struct stream *s = command_stream(c, fd);
-    if (s)
-        *out = stream_ref(s);
-    else
-        *errnum = ENOENT;
-    return true;
+    if (!s)
+        return ENOENT;
+    *out = stream_ref(s);
+    return 0;
+}
+
+static int open_device(struct cmd *c, struct str path, struct stream **out)
+{
+    int64_t fd = -1;
+    if (str_starts(path, STR("/dev/fd/")))
+        return str_int(str_from(path, strlen("/dev/fd/")), &fd)
+                       ? open_descriptor(c, fd, out)
+                       : ENOENT;
+    for (size_t i = 0; i < ARRAY_LEN(devices); i++) {
+        if (!str_is(path, devices[i].path))
+            continue;
+        if (!devices[i].open)
+            return open_descriptor(c, devices[i].fd, out);
+        *out = devices[i].open();
+        return 0;
+    }
+    return ENOENT;
 }
 
 static int open_path(
@@ -56,8 +79,8 @@ static int open_path(
     int errnum = cmd_path(c, text, &path);
     if (errnum)
         return errnum;
-    if (open_device(c, path.text, out, &errnum))
-        return errnum;
+    if (cmd_is_device(path.text))
+        return open_device(c, path.text, out);
     struct vfile *file;
     errnum = vfs_open(c->vfs, path, flags, 0666, &file);
     if (!errnum)

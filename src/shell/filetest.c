@@ -19,18 +19,10 @@ static bool stat_of(
     return vfs_stat(sh->vfs, p, follow, st) == 0;
 }
 
-/* The shell's own devices are no files of the vfs. */
-static bool is_device(struct str path)
-{
-    return str_is(path, "/dev/null") || str_is(path, "/dev/tty") ||
-           str_is(path, "/dev/stdin") || str_is(path, "/dev/stdout") ||
-           str_is(path, "/dev/stderr") || str_starts(path, STR("/dev/fd/"));
-}
-
 static bool may_access(struct shell *sh, struct str path, int mode)
 {
     struct vpath p;
-    if (is_device(path))
+    if (cmd_is_device(path))
         return mode != X_OK;
     return !vpath_parse(path, sh->cwd, sh->arena, &p) && !vfs_access(sh->vfs, p, mode);
 }
@@ -117,7 +109,7 @@ bool filetest_unary(struct shell *sh, char letter, struct str operand)
     case 'h':
         return stat_of(sh, operand, VFS_NOFOLLOW, &st) && st.type == VFS_LINK;
     default:
-        if (is_device(operand))
+        if (cmd_is_device(operand))
             return strchr("eac", letter) != NULL;
         return stat_of(sh, operand, VFS_FOLLOW, &st) && test_type(&st, letter);
     }

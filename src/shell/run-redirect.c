@@ -67,20 +67,6 @@ static int create_unclobbered(struct cmd *c, const char *path, struct stream **o
     return errnum ? errnum : cmd_create(c, path, 0, out);
 }
 
-static int open_read_write(struct cmd *c, const char *path, struct stream **out)
-{
-    struct vpath p;
-    struct vfile *file;
-    int errnum = cmd_path(c, path, &p);
-    if (!errnum && str_is(p.text, "/dev/null"))
-        return cmd_open(c, path, false, out);
-    if (!errnum)
-        errnum = vfs_open(c->vfs, p, VFS_READ | VFS_WRITE | VFS_CREATE, 0666, &file);
-    if (!errnum)
-        *out = stream_file(file, true, true);
-    return errnum;
-}
-
 static int open_target(
         struct shell *sh, const struct redirect *r, struct str path, struct stream **out)
 {
@@ -92,7 +78,7 @@ static int open_target(
     case REDIR_BOTH_APPEND:
         return cmd_create(&c, path.data, VFS_APPEND, out);
     case REDIR_READ_WRITE:
-        return open_read_write(&c, path.data, out);
+        return cmd_create(&c, path.data, VFS_READ, out);
     case REDIR_WRITE:
     case REDIR_BOTH:
     case REDIR_DUP_WRITE:

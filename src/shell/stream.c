@@ -4,6 +4,7 @@
 #include "vfs/vfs.h"
 
 #include <errno.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 #define FILE_BUFFER ((size_t)128 << 10)
@@ -29,6 +30,8 @@ struct pipe {
 
 enum stream_kind {
     STREAM_NULL,
+    STREAM_ZERO,
+    STREAM_RANDOM,
     STREAM_TEXT,
     STREAM_SINK,
     STREAM_BUFFER,
@@ -78,6 +81,16 @@ static struct stream *create(enum stream_kind kind, bool readable, bool writable
 struct stream *stream_null(void)
 {
     return create(STREAM_NULL, true, true);
+}
+
+struct stream *stream_zero(void)
+{
+    return create(STREAM_ZERO, true, true);
+}
+
+struct stream *stream_random(void)
+{
+    return create(STREAM_RANDOM, true, true);
 }
 
 struct stream *stream_file(struct vfile *file, bool readable, bool writable)
@@ -269,10 +282,52 @@ static bool read_fd(struct stream *s, char *to, size_t size, size_t *got)
     return true;
 }
 
+static bool read_zero(struct stream *s UNUSED, char *to, size_t size, size_t *got)
+{
+    memset(to, 0, size);
+    *got = size;
+    return true;
+}
+
+static bool read_random(struct stream *s, char *to, size_t size, size_t *got)
+{
+    ssize_t n = getrandom(to, size, 0);
+    if (n < 0)
+        return read_failed(s, errno);
+    *got = (size_t)n;
+    return true;
+}
+
+typedef bool read_fn(struct stream *s, char *to, size_t size, size_t *got);
+
+/* Where more comes from; NULL: there is no more than what is buffered. */
+static read_fn *reader_of(const struct stream *s)
+{
+    switch (s->kind) {
+    case STREAM_FILE:
+        return read_file;
+    case STREAM_FD:
+        return read_fd;
+    case STREAM_ZERO:
+        return read_zero;
+    case STREAM_RANDOM:
+        return read_random;
+    case STREAM_NULL:
+    case STREAM_TEXT:
+    case STREAM_SINK:
+    case STREAM_BUFFER:
+    case STREAM_PIPE_READER:
+    case STREAM_PIPE_WRITER:
+        break;
+    }
+    return NULL;
+}
+
 /* Add at least one byte to the buffer; false at the end or on failure. */
 static bool fill(struct stream *s)
 {
-    if (s->kind != STREAM_FILE && s->kind != STREAM_FD)
+    read_fn *reader = reader_of(s);
+    if (!reader)
         return false;
     if (s->read_error)
         return false;
@@ -285,9 +340,8 @@ static bool fill(struct stream *s)
         s->in_len -= s->in_at;
         s->in_at = 0;
     }
-    size_t got = 0, room = s->in_cap - s->in_len;
-    bool ok = s->kind == STREAM_FILE ? read_file(s, s->in + s->in_len, room, &got)
-                                     : read_fd(s, s->in + s->in_len, room, &got);
+    size_t got = 0;
+    bool ok = reader(s, s->in + s->in_len, s->in_cap - s->in_len, &got);
     s->in_len += got;
     return ok && got;
 }
@@ -508,6 +562,8 @@ bool stream_write(struct stream *s, struct str data)
         return false;
     switch (s->kind) {
     case STREAM_NULL:
+    case STREAM_ZERO:
+    case STREAM_RANDOM:
         return true;
     case STREAM_SINK: {
         int errnum = s->sink.fn(s->sink.user, data);

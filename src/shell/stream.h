@@ -29,6 +29,8 @@ typedef int stream_sink_fn(void *user, struct str data);
 
 /* All return a stream with one reference. */
 struct stream *stream_null(void);
+struct stream *stream_zero(void);   /* endless NULs; writing is for nothing */
+struct stream *stream_random(void); /* endless random bytes */
 struct stream *stream_file(
         struct vfile *file, bool readable, bool writable); /* takes over */
 struct stream *stream_text(struct str text);               /* reads a copy of `text` */
