@@ -49,7 +49,7 @@ static bool parse_count(
 
 static bool set_max_output(struct reading *r, const char *value, struct error *err)
 {
-    unsigned n;
+    unsigned n = 0;
     if (!parse_count(value, 0, OPTIONS_MAX_OUTPUT, &n, err))
         return false;
     r->options->max_output = n ? n : DEFAULT_MAX_OUTPUT;

@@ -81,7 +81,7 @@ static bool is_option(const char *arg, const char *name)
 static bool parse_option(
         struct options *o, int argc, char **argv, int *i, struct error *err)
 {
-    const char *value;
+    const char *value = NULL;
     if (is_option(argv[*i], "-c"))
         return take_value("-c", argc, argv, i, &o->script, err);
     if (!strcmp(argv[*i], "--read-only")) {
