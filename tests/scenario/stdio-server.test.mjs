@@ -1,7 +1,7 @@
 // The server as a process: what it does with its descriptors, signals, and a worker that
 // misbehaves.  The worker is tests/unit/test-worker.c, put beside a copy of the program.
 import assert from 'node:assert/strict';
-import { spawn, execFileSync } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { copyFile, mkdtemp, open, readFile, rm, writeFile } from 'node:fs/promises';
 import { existsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -9,6 +9,7 @@ import { dirname, join, resolve } from 'node:path';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { Server as Process, cancel, ping, runs } from './server.mjs';
 
 const top = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
 const build = resolve(top, process.env.PADDOCK_BUILD ?? 'build');
@@ -23,65 +24,8 @@ before(async () => {
 });
 after(() => rm(dir, { recursive: true, force: true }));
 
-/** A running server: send(), reply(id), and how it ended. */
-class Server {
-  constructor(t, { args = [dir], stdin = 'pipe', stdout = 'pipe', env } = {}) {
-    this.child = spawn(mcpath, args, { stdio: [stdin, stdout, 'pipe'], env: { ...process.env, ...env } });
-    this.messages = [];
-    this.stderr = '';
-    this.waiting = [];
-    let parts = [];
-    this.child.stdout?.setEncoding('utf8').on('data', (text) => {
-      parts.push(text);
-      if (!text.includes('\n')) return;
-      const lines = parts.join('').split('\n');
-      parts = [lines.pop()];
-      for (const line of lines) this.messages.push(JSON.parse(line));
-      this.waiting = this.waiting.filter((check) => !check());
-    });
-    this.child.stderr.setEncoding('utf8').on('data', (text) => { this.stderr += text; });
-    this.child.stdin?.on('error', () => {});
-    this.ended = new Promise((done) => this.child.on('close', (code, signal) => done({ code, signal })));
-    t.after(() => this.child.kill('SIGKILL'));
-  }
-
-  send(...messages) {
-    this.child.stdin.write(messages.map((m) => (typeof m === 'string' ? m : JSON.stringify(m)) + '\n').join(''));
-  }
-
-  find(wanted) {
-    return new Promise((done, fail) => {
-      const timer = setTimeout(() => fail(new Error(`no such message; stderr: ${this.stderr}`)), HANG_MS);
-      timer.unref();
-      const check = () => {
-        const found = this.messages.find(wanted);
-        if (found) { clearTimeout(timer); done(found); }
-        return found;
-      };
-      if (!check()) this.waiting.push(check);
-    });
-  }
-
-  reply(id) { return this.find((m) => m.id === id); }
-
-  call(id, command, more = {}) {
-    this.send({ jsonrpc: '2.0', id, method: 'tools/call', params: { name: 'run', arguments: { command }, ...more } });
-    return this.reply(id);
-  }
-
-  async text(id, command) {
-    const { result } = await this.call(id, command);
-    return { text: result.content[0].text, isError: result.isError };
-  }
-}
-
-const ping = (id) => ({ jsonrpc: '2.0', id, method: 'ping' });
-const cancel = (requestId) => ({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId } });
-
-/** Whether a process is there and not only waits to be reaped. */
-async function runs(pid) {
-  const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
-  return stat !== '' && !/\) [ZX] /.test(stat);
+class Server extends Process {
+  constructor(t, options = {}) { super(t, mcpath, { args: [dir], ...options }); }
 }
 
 test('the end of stdin ends the server and its worker, idle or in a call', async (t) => {
