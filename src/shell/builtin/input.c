@@ -92,10 +92,15 @@ bool inputs_next(struct inputs *in)
     return false;
 }
 
+struct stream *inputs_take(struct inputs *in)
+{
+    *in->held = NULL;
+    return TAKE(in->stream);
+}
+
 int inputs_stop(struct inputs *in)
 {
-    stream_unref(in->stream);
-    in->stream = NULL;
+    stream_unref(inputs_take(in));
     return 1;
 }
 

@@ -41,6 +41,9 @@ bool inputs_next(struct inputs *in);
 /* Close the file being read, for who stops before inputs_next() was false; returns 1. */
 int inputs_stop(struct inputs *in);
 
+/* The file being read, which is then the caller's. */
+struct stream *inputs_take(struct inputs *in);
+
 /* Report that `name` could not be read. */
 void input_failed(struct cmd *c, enum input_style style, const char *name, int errnum);
 bool input_is_stdin(const char *name);

@@ -196,7 +196,7 @@ static bool read_inputs(struct sort *s, struct sorter *sorter)
     in.style = INPUT_SORT;
     while (ok && !in.status && inputs_next(&in)) {
         if (merge)
-            sorter_add_sorted(sorter, TAKE(in.stream));
+            sorter_add_sorted(sorter, inputs_take(&in));
         else
             ok = sorter_read(sorter, in.stream);
     }
