@@ -3,6 +3,8 @@
 #include "shell/builtin/mode.h"
 #include "shell/builtin/quote.h"
 
+#include <errno.h>
+
 enum { OPT_REFERENCE = 256, OPT_PRESERVE_ROOT };
 
 static const struct cmd_opt options[] = {
@@ -100,7 +102,7 @@ static bool change_operand(struct chmod *m, const char *name)
     int errnum = file_stat(m->c, name, VFS_FOLLOW, &st);
     if (!errnum)
         return change_one(m, name, &st);
-    if (!file_stat(m->c, name, VFS_NOFOLLOW, &st)) {
+    if (errnum == ENOENT && !file_stat(m->c, name, VFS_NOFOLLOW, &st)) {
         if (!m->silent)
             cmd_err(m->c, "cannot operate on dangling symlink %s", quote(m->c, name));
         return false;

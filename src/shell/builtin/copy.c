@@ -193,7 +193,8 @@ static enum verdict check_existing(struct copy *cp, const char *from, const char
     struct cmd *c = cp->c;
     struct vfs_stat end = *there;
     bool links = st->type == VFS_LINK || cp->hard_link || cp->symlink;
-    bool dangling = there->type == VFS_LINK && file_stat(c, to, VFS_FOLLOW, &end);
+    bool dangling =
+            there->type == VFS_LINK && file_stat(c, to, VFS_FOLLOW, &end) == ENOENT;
     if (file_is_same(st, links ? there : &end) && !(cp->force && cp->hard_link)) {
         cmd_err(c, "%s and %s are the same file", quote(c, from), quote(c, to));
         return REFUSED;
@@ -262,6 +263,20 @@ static bool end_dir(struct copy *cp, const char *to, const struct vfs_stat *st)
     return keep_attributes(cp, to, st);
 }
 
+/* Through links a tree may lead to its own copy, which would never end. */
+static bool enter_dir(struct copy *cp, const struct dirwalk_entry *e, const char *to)
+{
+    if (e->depth && file_is_same(&e->st, &cp->made)) {
+        cmd_err(cp->c, "cannot copy a directory, %s, into itself, %s",
+                quote(cp->c, e->path), quote(cp->c, to));
+        return false;
+    }
+    if (!begin_dir(cp, e->path, to, &e->st))
+        return false;
+    int errnum = e->depth ? 0 : file_stat(cp->c, to, VFS_FOLLOW, &cp->made);
+    return !errnum || failed(cp, "stat", to, errnum);
+}
+
 static bool copy_step(
         struct copy *cp, struct dirwalk *w, const struct dirwalk_entry *e, const char *to)
 {
@@ -269,7 +284,7 @@ static bool copy_step(
     case WALK_FILE:
         return copy_file(cp, e->path, to, &e->st);
     case WALK_DIR:
-        if (begin_dir(cp, e->path, to, &e->st))
+        if (enter_dir(cp, e, to))
             return true;
         dirwalk_skip(w);
         return false;

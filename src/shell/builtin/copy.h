@@ -19,7 +19,8 @@ struct copy {
     enum copy_existing existing;
     struct copied *copied; /* files with several links that were copied */
     size_t copied_count, copied_cap;
-    char *block; /* for moving content */
+    struct vfs_stat made; /* the directory that a tree is copied to */
+    char *block;          /* for moving content */
 };
 
 void copy_finish(struct copy *cp);

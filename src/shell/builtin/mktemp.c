@@ -44,7 +44,7 @@ static const char *temp_dir(struct cmd *c)
     const char *dir = cmd_env(c, "TMPDIR");
     if (dir && *dir && file_is_dir(c, dir))
         return dir;
-    return file_is_dir(c, "/tmp") ? "/tmp" : ".";
+    return file_is_dir(c, "/tmp") ? "/tmp" : c->cwd.text.data;
 }
 
 static bool failed(struct mktemp *m, const char *message)
