@@ -43,9 +43,9 @@ static bool find_target(struct parser *p, bool in_word, struct target *t)
 {
     const struct input *in = p->in;
     size_t n = lex_name_length(p, in->at);
+    *t = (struct target){ .name_end = in->at + n };
     if (!n)
         return false;
-    *t = (struct target){ .name_end = in->at + n };
     size_t at = t->name_end;
     if (at < in->end && in->text.data[at] == '[') {
         t->index_end = lex_scan(p, at + 1, ']', in_word);
@@ -222,14 +222,19 @@ static bool read_element(struct simple *s)
     p->alias_next = false;
     if (parse_redirect(p, &s->redirects))
         return true;
-    struct target t;
+    struct target t = { .index_end = 0 };
     if (!s->args.count && find_target(p, false, &t)) {
         struct assign a;
         read_assignment(p, &t, true, &a);
         APPEND(p, s->assigns, a);
         return !p->failed;
     }
-    struct arg arg = read_arg(p, s->arrays);
+    struct arg arg = { .word = NULL };
+    /* bash reads `name[...]` in one piece here, even if it is no assignment. */
+    if (!s->args.count && t.index_end && !p->failed)
+        arg.word = word_read_solid(p, WORD_BRACES | WORD_TILDE, t.index_end);
+    else
+        arg = read_arg(p, s->arrays);
     if (!arg.word)
         return false;
     if (!s->args.count)

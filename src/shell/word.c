@@ -304,7 +304,7 @@ static const bool plain[256] = {
 
 static bool ends_word(const struct builder *b, int c)
 {
-    if (b->groups || !lex_is_delimiter(c))
+    if (b->groups || !lex_is_delimiter(c) || b->p->in->at < b->solid)
         return false;
     if (b->ctx == CTX_REGEX)
         return c != '|' && c != '(';
@@ -456,7 +456,8 @@ struct word *word_new(
     return w;
 }
 
-struct word *word_read_in(struct parser *p, enum context ctx, enum word_flags flags)
+static struct word *read_in(
+        struct parser *p, enum context ctx, enum word_flags flags, size_t solid)
 {
     size_t from = p->in->at;
     struct pos pos = lex_pos(p);
@@ -466,6 +467,7 @@ struct word *word_read_in(struct parser *p, enum context ctx, enum word_flags fl
         .ctx = ctx,
         .flags = flags,
         .run = from,
+        .solid = solid,
         .value = flags & WORD_TILDE ? from : SCAN_FAILED,
         .quoted = ctx == CTX_PARAM_QUOTED || ctx == CTX_HEREDOC,
     };
@@ -487,6 +489,16 @@ struct word *word_read_in(struct parser *p, enum context ctx, enum word_flags fl
     w->height = p->height - p->depth;
     end_chain(p, outer);
     return w;
+}
+
+struct word *word_read_in(struct parser *p, enum context ctx, enum word_flags flags)
+{
+    return read_in(p, ctx, flags, 0);
+}
+
+struct word *word_read_solid(struct parser *p, enum word_flags flags, size_t solid)
+{
+    return read_in(p, CTX_WORD, flags, solid);
 }
 
 struct word *word_read(struct parser *p, enum word_flags flags)

@@ -38,6 +38,7 @@ struct builder {
     enum context ctx;
     enum word_flags flags;
     size_t run;       /* plain text from here on is not yet a part */
+    size_t solid;     /* CTX_WORD: does not end before this offset */
     size_t value;     /* a ~ at this offset is a tilde; SCAN_FAILED: nowhere */
     unsigned groups;  /* open ( of an extglob, a regex or an expression */
     unsigned ternary; /* open ? of CTX_SUBSTRING */
@@ -54,6 +55,9 @@ struct word *word_read_in(struct parser *p, enum context ctx, enum word_flags fl
 
 /* All of the current input from `from` to `to`; goes on behind `to`. */
 struct word *word_read_range(struct parser *p, enum context ctx, size_t from, size_t to);
+
+/* The word that begins here, of which all before `solid` is part, delimiters too. */
+struct word *word_read_solid(struct parser *p, enum word_flags flags, size_t solid);
 
 /* A word made of these parts; fills the fast path. */
 struct word *word_new(
