@@ -1,4 +1,5 @@
 #include "shell/builtin/input.h"
+#include "shell/builtin/number.h"
 #include "shell/builtin/quote.h"
 
 enum marks {
@@ -46,16 +47,10 @@ static void add_visible(unsigned char byte, struct buf *out)
         buf_addc(out, (char)byte);
 }
 
-/* "%6llu\t", which is worth not asking printf for. */
 static void add_number(struct cat *cat, struct buf *out)
 {
-    char text[32], *at = text + sizeof(text);
-    *--at = '\t';
-    for (uint64_t n = ++cat->number; n || at[0] == '\t'; n /= 10)
-        *--at = (char)('0' + n % 10);
-    while (text + sizeof(text) - at < 7)
-        *--at = ' ';
-    buf_add(out, (struct str){ at, (size_t)(text + sizeof(text) - at) });
+    char text[64];
+    buf_add(out, number_column(++cat->number, 6, '\t', text));
 }
 
 static void add_newline(struct cat *cat, struct buf *out)

@@ -88,3 +88,16 @@ size_t number_prefix(struct str s)
         i++;
     return i;
 }
+
+struct str number_column(uint64_t n, unsigned width, char after, char out[64])
+{
+    assert(width < 40);
+    char *end = out + 64, *at = end;
+    *--at = after;
+    do
+        *--at = (char)('0' + n % 10);
+    while (n /= 10);
+    while ((size_t)(end - at) < width + 1)
+        *--at = ' ';
+    return (struct str){ at, (size_t)(end - at) };
+}

@@ -21,4 +21,8 @@ void number_human(uint64_t n, unsigned base, char out[16]);
 /* Length of the part that sort -n reads as a number: blanks, sign, digits, fraction. */
 size_t number_prefix(struct str s);
 
+/* "%*llu" and `after`, in `out`; at the rate of lines, printf would be most of the work.
+ */
+struct str number_column(uint64_t n, unsigned width, char after, char out[64]);
+
 #endif

@@ -3,7 +3,6 @@
 #include "shell/builtin/quote.h"
 
 #include <errno.h>
-#include <stdio.h>
 
 enum { OPT_ALL_REPEATED = 256, OPT_GROUP };
 
@@ -84,9 +83,8 @@ static bool end_group(struct uniq *u, struct str line, uint64_t count)
     if (u->every || !count || (count > 1 ? u->unique : u->repeated))
         return true;
     if (u->count) {
-        char text[32];
-        int n = snprintf(text, sizeof(text), "%7llu ", (unsigned long long)count);
-        if (!put(u, (struct str){ text, (size_t)n }))
+        char text[64];
+        if (!put(u, number_column(count, 7, ' ', text)))
             return false;
     }
     return write_line(u, line);
