@@ -35,7 +35,7 @@ async function peakMegabytes(pid) {
 }
 
 const nest = (open, close = '', middle = '') => open.repeat(many) + middle + close.repeat(many);
-const deep = /nested too deep|limit|too big|too large|too long|syntax error|unexpected EOF|larger than/;
+const deep = /nested too deep|too many|limit|too big|too large|too long|syntax error|unexpected EOF|larger than/;
 
 const nesting = [
   nest('(', ')'), nest('{ ', '; }'), nest('$(', ')'), `echo ${nest('$((', '))', 1)}`,

@@ -330,6 +330,8 @@ static int cmd_read(struct cmd *c)
     bool ok = true;
     if (line.text.full)
         ok = budget_stop(c->budget, BUDGET_MEMORY);
+    else if (budget_stopped(c->budget))
+        ok = false;
     else
         ok = store(&r, &line, c->argv + l.index, c->argc - l.index);
     bool complete = line.complete;
