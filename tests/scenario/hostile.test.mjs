@@ -2,12 +2,13 @@
 // call ends with a limit that is named or with a clean error, the worker's memory stays
 // bounded, and the shell keeps its state.
 import assert from 'node:assert/strict';
-import { mkdtemp, readFile, readdir, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { Worker } from 'node:worker_threads';
 import { Server, cancel, ping, runs } from './server.mjs';
 
 const top = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
@@ -206,4 +207,35 @@ test('a worker has no more than it needs', async (t) => {
   assert.match(status, /NoNewPrivs:\s+1/);
   assert.match(status, /Seccomp:\s+2/);
   assert.match(status, /Threads:\s+1/);
+});
+
+// Without a pause: a name is by turns a link within, a link to outside, a folder, nothing.
+const flip = `
+  const { mkdirSync, renameSync, rmSync, symlinkSync } = require('node:fs');
+  const { x, targets } = require('node:worker_threads').workerData;
+  for (;;) {
+    for (const target of targets) {
+      try { symlinkSync(target, x + '.next'); renameSync(x + '.next', x); } catch { rmSync(x + '.next', { force: true }); }
+    }
+    try { rmSync(x, { recursive: true, force: true }); mkdirSync(x); rmSync(x, { recursive: true }); } catch { }
+  }`;
+
+test('a link that is flipped while commands run lets nothing out or in', async (t) => {
+  const server = await start(t, '--timeout', '20');
+  const root = server.child.spawnargs[1];
+  const outside = await mkdtemp(join(tmpdir(), 'paddock-outside-'));
+  t.after(() => rm(outside, { recursive: true, force: true }));
+  await writeFile(join(outside, 'f'), 'outside\n');
+  await mkdir(join(root, 'real'));
+  await writeFile(join(root, 'real/f'), 'inside\n');
+  await writeFile(join(root, 'real/.env'), 'denied\n');
+  const flipper = new Worker(flip, { eval: true, workerData: { x: join(root, 'x'), targets: ['real', outside, 'real/.env'] } });
+  const { text } = await server.text(1, `i=0; while ((i++ < 15000)); do cat x/f x; grep -r . x/; head x/f; cp x/f got; cat got; find x/ -type f -exec cat {} +
+    echo w > x/w; echo w >> x/f2; tee x/t <<< w; mkdir x/d; touch x/g; mv x/w x/v; cp -r real x/r; ln real/f x/h; sed -i s/inside/inside/ x/f; rm -rf x/r; (cd x && { cat f; echo > c; }); done > log 2> /dev/null; sort -u log; echo $i`);
+  await flipper.terminate();
+  assert.doesNotMatch(text, /outside|denied/);
+  assert.match(text, /inside\n[^]*15001\n$/);
+  assert.deepEqual(await readdir(outside), ['f']);
+  assert.equal(await readFile(join(outside, 'f'), 'utf8'), 'outside\n');
+  assert.equal(await readFile(join(root, 'real/.env'), 'utf8'), 'denied\n');
 });
