@@ -48,12 +48,21 @@ static void restrict_files(
                 landlock_restrict(request->roots, request->root_count, abi);
 }
 
+static bool has_writable_root(const struct confine_request *request)
+{
+    for (size_t i = 0; i < request->root_count; i++)
+        if (request->roots[i].writable)
+            return true;
+    return false;
+}
+
 void confine_self(const struct confine_request *request, struct confine_status *status)
 {
     status->no_memory_limit = !request->max_memory || !memory_limit_possible();
     status->memory_error = limit_resources(request);
     status->privileges_error = drop_privileges();
     restrict_files(request, status);
-    status->seccomp_error = seccomp_restrict(); /* last: it refuses what came before */
+    status->seccomp_error = seccomp_restrict(
+            has_writable_root(request)); /* last: it refuses what came before */
     canaries_run(request, status);
 }

@@ -15,7 +15,8 @@
  * Who writes files in a confined process changes their metadata through an open
  * descriptor only: fchmod (without set-id bits), fchown, futimens, fsetxattr.  The calls
  * that take a path (chmod, chown, utimensat with a name, setxattr) are refused, because
- * Landlock does not look at them and they would reach files outside the roots.
+ * Landlock does not look at them and they would reach files outside the roots.  Without
+ * a writable root the calls on a descriptor are refused as well.
  */
 #ifndef CONFINE_CONFINE_H
 #define CONFINE_CONFINE_H

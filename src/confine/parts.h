@@ -13,8 +13,9 @@ int landlock_abi(int *error);
 /* Restrict this thread to the roots; needs no_new_privs. */
 MUST_CHECK int landlock_restrict(const struct confine_root *roots, size_t count, int abi);
 
-/* seccomp.c: install the filter for workers; needs no_new_privs. */
-MUST_CHECK int seccomp_restrict(void);
+/* seccomp.c: install the filter for workers; needs no_new_privs.  Who may not write
+ * changes no modes, owners, times and attributes either. */
+MUST_CHECK int seccomp_restrict(bool may_write);
 
 /* limits.c */
 MUST_CHECK int limit_resources(const struct confine_request *request);

@@ -45,7 +45,7 @@ static bool try_landlock(void)
 
 static bool try_seccomp(void)
 {
-    int error = no_new_privileges() ? seccomp_restrict() : errno;
+    int error = no_new_privileges() ? seccomp_restrict(true) : errno;
     if (error)
         return fail_with(error);
     return is_refused(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), EPERM);

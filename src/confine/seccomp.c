@@ -185,6 +185,10 @@ static const struct rule conditional[] = {
     { __NR_sendto, 0, { { TEST_ZERO, 4, 0, NULL } } },
 };
 
+/* Landlock does not know metadata: without a writable root, nobody may change it. */
+static const unsigned metadata[] = { __NR_fchmod, __NR_fchown, __NR_fremovexattr,
+    __NR_fsetxattr, __NR_utimensat };
+
 struct program {
     struct sock_filter code[MAX_PROGRAM];
     size_t len;
@@ -292,7 +296,15 @@ enum {
     MAX_RULES = ARRAY_LEN(allowed) + ARRAY_LEN(refused) + ARRAY_LEN(conditional),
 };
 
-static size_t collect_rules(struct rule *rules)
+static void refuse_metadata(struct rule *rules, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        for (size_t j = 0; j < ARRAY_LEN(metadata); j++)
+            if (rules[i].nr == metadata[j])
+                rules[i] = (struct rule){ .nr = metadata[j], .refused = EPERM };
+}
+
+static size_t collect_rules(struct rule *rules, bool may_write)
 {
     size_t count = 0;
     for (size_t i = 0; i < ARRAY_LEN(allowed); i++)
@@ -301,6 +313,8 @@ static size_t collect_rules(struct rule *rules)
         rules[count++] = (struct rule){ .nr = refused[i], .refused = EPERM };
     for (size_t i = 0; i < ARRAY_LEN(conditional); i++)
         rules[count++] = conditional[i];
+    if (!may_write)
+        refuse_metadata(rules, count);
     qsort(rules, count, sizeof(*rules), compare_rules);
     return count;
 }
@@ -309,11 +323,11 @@ static size_t collect_rules(struct rule *rules)
  * All numbers in order, cut into ranges of the same verdict; gaps are ranges too.  The
  * accumulator holds the number until a range is entered, and a range never comes back.
  */
-static void emit_ranges(struct program *p)
+static void emit_ranges(struct program *p, bool may_write)
 {
     static const struct rule unknown = { .refused = ENOSYS };
     struct rule rules[MAX_RULES];
-    size_t count = collect_rules(rules);
+    size_t count = collect_rules(rules, may_write);
     unsigned next = 0; /* the first number that no range covers yet */
     for (size_t i = 0; i < count; i++) {
         const struct rule *rule = &rules[i];
@@ -331,7 +345,7 @@ static void emit_ranges(struct program *p)
     emit_verdict(p, &unknown);
 }
 
-static void build(struct program *p)
+static void build(struct program *p, bool may_write)
 {
     emit_load(p, offsetof(struct seccomp_data, arch));
     emit(p, BPF_JMP | BPF_K | BPF_JEQ, THIS_ARCH, 1, 0);
@@ -339,13 +353,13 @@ static void build(struct program *p)
     emit_load(p, offsetof(struct seccomp_data, nr));
     emit(p, BPF_JMP | BPF_K | BPF_JGE, X32_BIT, 0, 1);
     emit_return(p, SECCOMP_RET_KILL_PROCESS);
-    emit_ranges(p);
+    emit_ranges(p, may_write);
 }
 
-int seccomp_restrict(void)
+int seccomp_restrict(bool may_write)
 {
     struct program p = { .len = 0 };
-    build(&p);
+    build(&p, may_write);
     struct sock_fprog fprog = { .len = (unsigned short)p.len, .filter = p.code };
     /* No TSYNC: there is one thread yet, and a thread made later inherits the filter. */
     if (!syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &fprog))

@@ -531,6 +531,31 @@ static int rename_read_only(const struct cage *cage)
     return outcome(renameat(cage->root, "file", cage->root, "dir/file"));
 }
 
+/* Landlock does not look at these, and they need no descriptor for writing. */
+static int chmod_read_only(const struct cage *cage)
+{
+    auto_fd int fd = openat(cage->root, "file", O_RDONLY | O_CLOEXEC);
+    return outcome(fchmod(fd, 0640));
+}
+
+static int chown_read_only(const struct cage *cage)
+{
+    auto_fd int fd = openat(cage->root, "file", O_RDONLY | O_CLOEXEC);
+    return outcome(fchown(fd, getuid(), getgid()));
+}
+
+static int set_times_read_only(const struct cage *cage)
+{
+    auto_fd int fd = openat(cage->root, "file", O_RDONLY | O_CLOEXEC);
+    return outcome(futimens(fd, NULL));
+}
+
+static int set_xattr_read_only(const struct cage *cage)
+{
+    auto_fd int fd = openat(cage->root, "file", O_RDONLY | O_CLOEXEC);
+    return outcome(fsetxattr(fd, "user.x", "y", 1, 0));
+}
+
 const struct attempt write_attempts[] = {
     { "write by absolute path", RULE_WRITES, write_secret, false },
     { "append by an inherited directory", RULE_WRITES, append_secret, false },
@@ -573,5 +598,9 @@ const struct attempt write_attempts[] = {
     { "empty a file in a read-only root", RULE_WRITES, empty_read_only, true },
     { "remove in a read-only root", RULE_WRITES, unlink_read_only, true },
     { "rename in a read-only root", RULE_WRITES, rename_read_only, true },
+    { "chmod in a read-only root", RULE_CALL, chmod_read_only, true },
+    { "chown in a read-only root", RULE_CALL, chown_read_only, true },
+    { "set times in a read-only root", RULE_CALL, set_times_read_only, true },
+    { "set an attribute in a read-only root", RULE_CALL, set_xattr_read_only, true },
     { 0 },
 };
