@@ -485,6 +485,50 @@ void sort_line_prepare(const struct sort_rule *rule, struct sort_line *line)
         line->prefix = ~line->prefix;
 }
 
+static struct str key_text(const struct sort_line *line)
+{
+    return (struct str){ line->text + line->key, line->key_len };
+}
+
+/* Length of what all keys begin with. */
+static size_t common_length(const struct sort_line *lines, size_t count)
+{
+    struct str first = key_text(&lines[0]);
+    size_t common = first.len;
+    for (size_t i = 1; common && i < count; i++) {
+        struct str key = key_text(&lines[i]);
+        size_t n = 0;
+        while (n < common && n < key.len && key.data[n] == first.data[n])
+            n++;
+        common = n;
+    }
+    return common;
+}
+
+static const struct sort_how *first_how(const struct sort_rule *rule)
+{
+    return rule->key_count ? &rule->keys[0].how : &rule->global;
+}
+
+bool sort_rule_is_bytes(const struct sort_rule *rule)
+{
+    const struct sort_how *how = first_how(rule);
+    return how->order == SORT_BYTES && !how->fold && !how->dictionary && !how->printable;
+}
+
+void sort_lines_sharpen(
+        const struct sort_rule *rule, struct sort_line *lines, size_t count)
+{
+    const struct sort_how *how = first_how(rule);
+    size_t common = count ? common_length(lines, count) : 0;
+    for (size_t i = 0; i < count; i++) {
+        struct str rest = str_from(key_text(&lines[i]), common);
+        uint64_t prefix = bytes_prefix(how, rest);
+        lines[i].prefix = how->reverse ? ~prefix : prefix;
+        lines[i].exact = rest.len <= 8 && (!rest.len || !memchr(rest.data, 0, rest.len));
+    }
+}
+
 int sort_compare(const struct sort_rule *rule, const struct sort_line *a,
         const struct sort_line *b)
 {
@@ -502,7 +546,7 @@ int sort_compare(const struct sort_rule *rule, const struct sort_line *a,
         if (order)
             return key->how.reverse ? -order : order;
     }
-    if (rule->key_count && (rule->stable || rule->unique))
+    if (rule->key_count ? rule->stable || rule->unique : a->exact && b->exact)
         return 0;
     int order = str_cmp(line_text(a), line_text(b));
     return rule->global.reverse ? -order : order;

@@ -35,21 +35,22 @@ struct sorter {
 /* --- lines in memory ------------------------------------------------------------------
  */
 
-static bool order_is_right(const struct sort_rule *rule, const struct sort_line *a,
-        const struct sort_line *b)
+/* Equal prefixes say nothing; with `by_prefix` that is left for later. */
+static inline bool order_is_right(const struct sort_rule *rule, const struct sort_line *a,
+        const struct sort_line *b, bool by_prefix)
 {
     if (LIKELY(a->prefix != b->prefix))
         return a->prefix < b->prefix;
-    return sort_compare(rule, a, b) <= 0;
+    return by_prefix || sort_compare(rule, a, b) <= 0;
 }
 
-static void insertion_sort(
-        const struct sort_rule *rule, struct sort_line *lines, size_t count)
+static void insertion_sort(const struct sort_rule *rule, struct sort_line *lines,
+        size_t count, bool by_prefix)
 {
     for (size_t i = 1; i < count; i++) {
         struct sort_line line = lines[i];
         size_t j = i;
-        for (; j && !order_is_right(rule, &lines[j - 1], &line); j--)
+        for (; j && !order_is_right(rule, &lines[j - 1], &line, by_prefix); j--)
             lines[j] = lines[j - 1];
         lines[j] = line;
     }
@@ -57,22 +58,23 @@ static void insertion_sort(
 
 static void merge_halves(const struct sort_rule *rule, struct sort_line *to,
         const struct sort_line *a, size_t a_count, const struct sort_line *b,
-        size_t b_count)
+        size_t b_count, bool by_prefix)
 {
     const struct sort_line *a_end = a + a_count, *b_end = b + b_count;
     while (a < a_end && b < b_end)
-        *to++ = order_is_right(rule, a, b) ? *a++ : *b++;
+        *to++ = order_is_right(rule, a, b, by_prefix) ? *a++ : *b++;
     memcpy(to, a, (size_t)(a_end - a) * sizeof(*a));
     memcpy(to + (a_end - a), b, (size_t)(b_end - b) * sizeof(*b));
 }
 
 #define SMALL_RUN ((size_t)12)
 
-bool sort_lines(struct cmd *c, const struct sort_rule *rule, struct sort_line *lines,
-        struct sort_line *scratch, size_t count)
+static bool merge_sort(struct cmd *c, const struct sort_rule *rule,
+        struct sort_line *lines, struct sort_line *scratch, size_t count, bool by_prefix)
 {
     for (size_t i = 0; i < count; i += SMALL_RUN)
-        insertion_sort(rule, lines + i, count - i < SMALL_RUN ? count - i : SMALL_RUN);
+        insertion_sort(rule, lines + i, count - i < SMALL_RUN ? count - i : SMALL_RUN,
+                by_prefix);
     struct sort_line *from = lines, *to = scratch;
     for (size_t width = SMALL_RUN; width < count; width *= 2) {
         for (size_t i = 0; i < count; i += 2 * width) {
@@ -80,7 +82,8 @@ bool sort_lines(struct cmd *c, const struct sort_rule *rule, struct sort_line *l
             size_t end = count - i < 2 * width ? count : i + 2 * width;
             if (!budget_spend(c->budget, (end - i) / 64 + 1))
                 return false;
-            merge_halves(rule, to + i, from + i, middle - i, from + middle, end - middle);
+            merge_halves(rule, to + i, from + i, middle - i, from + middle, end - middle,
+                    by_prefix);
         }
         struct sort_line *swap = from;
         from = to;
@@ -88,6 +91,47 @@ bool sort_lines(struct cmd *c, const struct sort_rule *rule, struct sort_line *l
     }
     if (from != lines)
         memcpy(lines, from, count * sizeof(*lines));
+    return true;
+}
+
+#define MAX_LEVEL 6 /* of eight bytes each */
+
+/*
+ * By eight bytes of the key at a time: lines that are equal so far are sorted by their
+ * next eight, which is much cheaper than comparing texts all over memory.
+ */
+static bool sort_by_parts(struct cmd *c, const struct sort_rule *rule,
+        struct sort_line *lines, struct sort_line *scratch, size_t count, int level)
+{
+    sort_lines_sharpen(rule, lines, count);
+    if (!merge_sort(c, rule, lines, scratch, count, true))
+        return false;
+    for (size_t i = 0, end; i < count; i = end) {
+        bool exact = lines[i].exact;
+        for (end = i + 1; end < count && lines[end].prefix == lines[i].prefix; end++)
+            exact &= lines[end].exact;
+        if (end - i == 1)
+            continue;
+        bool deeper = !exact && level < MAX_LEVEL && end - i > SMALL_RUN;
+        if (!(deeper ? sort_by_parts(c, rule, lines + i, scratch, end - i, level + 1)
+                     : merge_sort(c, rule, lines + i, scratch, end - i, false)))
+            return false;
+    }
+    return true;
+}
+
+bool sort_lines(struct cmd *c, const struct sort_rule *rule, struct sort_line *lines,
+        struct sort_line *scratch, size_t count)
+{
+    if (!sort_rule_is_bytes(rule))
+        return merge_sort(c, rule, lines, scratch, count, false);
+    if (!sort_by_parts(c, rule, lines, scratch, count, 0))
+        return false;
+    /* The prefixes are of different places now. */
+    for (size_t i = 0; i < count; i++) {
+        lines[i].prefix = 0;
+        lines[i].exact = 0;
+    }
     return true;
 }
 

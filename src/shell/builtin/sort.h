@@ -60,6 +60,13 @@ bool sort_rule_finish(struct sort_rule *rule, struct error *err);
 /* Fill the rest of `line` from its text. */
 void sort_line_prepare(const struct sort_rule *rule, struct sort_line *line);
 
+/* Is the first key compared byte by byte?  Then its prefixes can be sharpened: what the
+ * first keys of these lines all begin with tells nothing, so prefixes are taken after it.
+ * The lines compare among themselves only from then on. */
+bool sort_rule_is_bytes(const struct sort_rule *rule);
+void sort_lines_sharpen(
+        const struct sort_rule *rule, struct sort_line *lines, size_t count);
+
 /* By keys, then (unless stable or unique) by all bytes. */
 int sort_compare(const struct sort_rule *rule, const struct sort_line *a,
         const struct sort_line *b);
