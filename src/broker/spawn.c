@@ -46,10 +46,12 @@ bool helper_find(const char *name, char **out, struct error *err)
 }
 
 /* What each descriptor of the child is to be; sources lie above all targets. */
-static void map_fds(posix_spawn_file_actions_t *actions, int socket, const int *parked,
-        size_t parked_count)
+static void map_fds(posix_spawn_file_actions_t *actions, int socket, int errors,
+        const int *parked, size_t parked_count)
 {
     posix_spawn_file_actions_addopen(actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    if (errors >= 0)
+        posix_spawn_file_actions_adddup2(actions, errors, STDERR_FILENO);
     posix_spawn_file_actions_adddup2(actions, STDERR_FILENO, STDOUT_FILENO);
     posix_spawn_file_actions_adddup2(actions, socket, HELPER_SOCKET_FD);
     for (size_t i = 0; i < parked_count; i++)
@@ -71,14 +73,14 @@ static void reset_signals(posix_spawnattr_t *attributes)
             POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSID);
 }
 
-static int start(
-        const struct helper_spec *spec, int socket, const int *parked, pid_t *pid)
+static int start(const struct helper_spec *spec, int socket, int errors,
+        const int *parked, pid_t *pid)
 {
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
     posix_spawn_file_actions_init(&actions);
     posix_spawnattr_init(&attributes);
-    map_fds(&actions, socket, parked, spec->fd_count);
+    map_fds(&actions, socket, errors, parked, spec->fd_count);
     reset_signals(&attributes);
     const char *name = strrchr(spec->path, '/');
     auto_free char *argv0 = xstrdup(name ? name + 1 : spec->path);
@@ -105,30 +107,47 @@ static int park(const int *fds, size_t count, int *parked)
     return 0;
 }
 
+/* Everything that the child gets, in the order 4..., socket, stderr; 0, or an errno. */
+static int park_and_start(
+        const struct helper_spec *spec, int socket, int errors, pid_t *pid)
+{
+    size_t count = spec->fd_count + 2;
+    auto_free int *parked = xmalloc(count * sizeof(*parked));
+    for (size_t i = 0; i < count; i++)
+        parked[i] = -1;
+    int failure = park(spec->fds, spec->fd_count, parked);
+    if (!failure)
+        failure = park(&socket, 1, &parked[spec->fd_count]);
+    if (!failure && errors >= 0)
+        failure = park(&errors, 1, &parked[spec->fd_count + 1]);
+    if (!failure)
+        failure = start(
+                spec, parked[spec->fd_count], parked[spec->fd_count + 1], parked, pid);
+    for (size_t i = 0; i < count; i++)
+        close_fd(&parked[i]);
+    return failure;
+}
+
 bool helper_spawn(const struct helper_spec *spec, struct helper *out, struct error *err)
 {
-    int ends[2];
+    int ends[2], errors[2] = { -1, -1 };
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends))
         return error_errno(err, errno, "cannot make a socket pair");
     auto_fd int ours = ends[0];
     auto_fd int theirs = ends[1];
-    size_t count = spec->fd_count + 1;
-    auto_free int *parked = xmalloc(count * sizeof(*parked));
-    for (size_t i = 0; i < count; i++)
-        parked[i] = -1;
+    if (spec->pipe_stderr && pipe2(errors, O_CLOEXEC))
+        return error_errno(err, errno, "cannot make a pipe");
+    auto_fd int our_errors = errors[0];
+    auto_fd int their_errors = errors[1];
     pid_t pid = 0;
-    int failure = park(spec->fds, spec->fd_count, parked);
-    if (!failure)
-        failure = park(&theirs, 1, &parked[spec->fd_count]);
-    if (!failure)
-        failure = start(spec, parked[spec->fd_count], parked, &pid);
-    for (size_t i = 0; i < count; i++)
-        close_fd(&parked[i]);
+    int failure = park_and_start(spec, theirs, their_errors, &pid);
     if (failure)
         return error_errno(err, failure, "cannot start '%s'", spec->path);
     fcntl(ours, F_SETFL, O_NONBLOCK);
-    *out = (struct helper){ .pid = pid, .socket = ours };
-    ours = -1;
+    if (our_errors >= 0)
+        fcntl(our_errors, F_SETFL, O_NONBLOCK);
+    *out = (struct helper){ .pid = pid, .socket = ours, .errors = our_errors };
+    ours = our_errors = -1;
     return true;
 }
 
@@ -154,6 +173,7 @@ int helper_pidfd(const struct helper *h)
 void helper_finish(struct helper *h)
 {
     close_fd(&h->socket);
+    close_fd(&h->errors);
     if (h->pid <= 0)
         return;
     helper_signal(h, SIGKILL);

@@ -2,9 +2,10 @@
  * spawn.h - starting a helper program; nobody else in the server starts anything.
  *
  * A helper gets what is named here and nothing else: its environment is built from
- * scratch, stdin is /dev/null, stdout is the server's stderr (the protocol is out of
- * reach), descriptor 3 is a socket to the server, 4 and up are what the caller passes on.
- * Everything else is closed.  It runs in a session of its own, in "/".
+ * scratch, stdin is /dev/null, stdout and stderr are a pipe to us or, for a helper that
+ * never reads what an agent sent, our stderr; descriptor 3 is a socket to the server, 4
+ * and up are what the caller passes on.  Everything else is closed.  It runs in a session
+ * of its own, in "/".
  *
  * A helper that outlives the server sees its socket close; that it also dies with the
  * server at once is its own business (PR_SET_PDEATHSIG).
@@ -22,15 +23,17 @@
 struct helper {
     pid_t pid;  /* 0: not running, or reaped */
     int socket; /* our end; not blocking */
+    int errors; /* what it writes on stderr, not blocking; -1: it writes on ours */
 };
 
-#define HELPER_NONE ((struct helper){ .pid = 0, .socket = -1 })
+#define HELPER_NONE ((struct helper){ .pid = 0, .socket = -1, .errors = -1 })
 
 struct helper_spec {
     const char *path;       /* absolute, from helper_find() */
     const char *const *env; /* NULL-terminated */
     const int *fds;         /* become 4, 5, ... in the helper; stay open here */
     size_t fd_count;
+    bool pipe_stderr; /* a terminal or a log file of ours would be more than it needs */
 };
 
 /*
@@ -51,7 +54,7 @@ bool helper_reap(struct helper *h, int *status);
 /* A descriptor that becomes readable when it ends, or -1 (an old kernel). */
 int helper_pidfd(const struct helper *h);
 
-/* Kill it if it runs, wait for its end (a second at most), close the socket. */
+/* Kill it if it runs, wait for its end (a second at most), close what was ours of it. */
 void helper_finish(struct helper *h);
 
 /* "killed by signal SEGV", "exited with status 3". */

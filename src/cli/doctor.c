@@ -68,7 +68,9 @@ static bool ask_worker(
 {
     auto_fd int fd = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
     const char *const env[] = { "LC_ALL=C.UTF-8", NULL };
-    const struct helper_spec spec = { path, env, &fd, 1 };
+    const struct helper_spec spec = {
+        .path = path, .env = env, .fds = &fd, .fd_count = 1
+    };
     const struct setup_root root = { STR("/"), SETUP_LOCAL, SETUP_FIRST_ROOT_FD,
         str_of(folder) };
     const struct setup setup = { .name = STR("doctor"),

@@ -130,7 +130,7 @@ static struct session *open_session(struct serve *s, const struct serve_config *
     struct setup_root *roots = arena_alloc(arena, setup.root_count * sizeof(*roots));
     struct session_config session = {
         .loop = &s->loop,
-        .worker = { .path = worker, .env = worker_env(arena) },
+        .worker = { .path = worker, .env = worker_env(arena), .pipe_stderr = true },
         .timeout_ms = setup.timeout_ms,
         /* Four bytes a character, and what surrounds them. */
         .max_reply = (size_t)setup.max_output * 4 + ((size_t)16 << 20),

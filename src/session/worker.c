@@ -2,6 +2,7 @@
 
 #include "base/log.h"
 #include "base/wire.h"
+#include "session/relay.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -15,7 +16,8 @@ struct worker {
     uv_poll_t death; /* watches `pidfd` once the socket has closed */
     int pidfd;
     unsigned open_handles; /* the memory is freed when none is left */
-    struct helper process; /* its socket belongs to `pipe` */
+    struct helper process; /* its socket belongs to `pipe`, its errors to `relay` */
+    struct relay *relay;
     enum worker_state state;
     struct buf in;
     const struct worker_events *events; /* NULL: being destroyed */
@@ -49,6 +51,7 @@ void worker_interrupt(struct worker *w)
 static void report_end(struct worker *w, int status)
 {
     char how[64];
+    relay_end(TAKE(w->relay)); /* its last words come before ours */
     helper_describe_status(status, how, sizeof(how));
     log_line(LOG_WARN, "worker %s%s%s", how, w->why[0] ? ": " : "", w->why);
     set_why(w, how);
@@ -197,6 +200,9 @@ bool worker_start(uv_loop_t *loop, const struct helper_spec *spec, struct str se
     w->pipe.data = w;
     uv_pipe_open(&w->pipe, process.socket);
     w->process.socket = -1;
+    if (w->process.errors >= 0)
+        w->relay = relay_start(loop, w->process.errors);
+    w->process.errors = -1;
     uv_read_start((uv_stream_t *)&w->pipe, on_alloc, on_read);
     struct wire_message m = { WIRE_SETUP, 1, { setup } };
     send_message(w, &m);
@@ -220,6 +226,7 @@ void worker_destroy(struct worker *w)
         return;
     w->events = NULL;
     helper_finish(&w->process);
+    relay_end(TAKE(w->relay));
     if (w->pidfd >= 0 && w->open_handles > 1)
         uv_close((uv_handle_t *)&w->death, on_handle_closed);
     uv_close((uv_handle_t *)&w->pipe, on_handle_closed);

@@ -54,7 +54,9 @@ static void start(struct fixture *f, bool read_only)
     strcpy(f->folder, "/tmp/paddock-worker-XXXXXX");
     assert_non_null(mkdtemp(f->folder));
     auto_fd int root = open(f->folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    const struct helper_spec spec = { getenv("PADDOCK_WORKER"), env, &root, 1 };
+    const struct helper_spec spec = {
+        .path = getenv("PADDOCK_WORKER"), .env = env, .fds = &root, .fd_count = 1
+    };
     assert_non_null(spec.path);
     assert_true(helper_spawn(&spec, &f->worker, &err));
     fcntl(f->worker.socket, F_SETFL, 0);
