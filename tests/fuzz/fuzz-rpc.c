@@ -34,7 +34,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const struct mcp_server server = { &loop, "fuzz", "0", "text", tools, 1000 };
     /* No worker can be started: calls wait until they are dropped. */
     const struct session_config config = {
-        .loop = &loop, .worker = { "/", env, NULL, 0 }, .max_reply = 4096
+        .loop = &loop, .worker = { .path = "/", .env = env }, .max_reply = 4096
     };
     struct session *session = session_create(&config);
     struct mcp *mcp = mcp_open(&server, session, on_send, NULL);
