@@ -32,9 +32,6 @@ struct sorter {
     unsigned runs;
 };
 
-/* --- lines in memory ------------------------------------------------------------------
- */
-
 /* Equal prefixes say nothing; with `by_prefix` that is left for later. */
 static inline bool order_is_right(const struct sort_rule *rule, const struct sort_line *a,
         const struct sort_line *b, bool by_prefix)
@@ -177,13 +174,10 @@ static void add_line(struct sorter *s, struct str text)
 static bool sort_in_memory(struct sorter *s)
 {
     struct sort_line *scratch = xmalloc(s->count * sizeof(*scratch) + 1);
-    bool ok = sort_lines(s->c, s->rule, s->lines, scratch, s->count);
+    bool ok = sort_lines_parallel(s->c, s->rule, s->lines, scratch, s->count);
     free(scratch);
     return ok;
 }
-
-/* --- writing --------------------------------------------------------------------------
- */
 
 /* Writes lines that come in order; drops repeated ones for -u. */
 struct writer {
@@ -236,9 +230,6 @@ static bool write_memory(struct sorter *s, struct stream *out)
             return false;
     return true;
 }
-
-/* --- runs on disk ---------------------------------------------------------------------
- */
 
 static bool spill_failed(struct sorter *s, int errnum)
 {
@@ -318,9 +309,6 @@ void sorter_add_sorted(struct sorter *s, struct stream *in)
 {
     add_source(s, in, NULL);
 }
-
-/* --- merging --------------------------------------------------------------------------
- */
 
 static bool advance(struct sorter *s, struct source *source)
 {

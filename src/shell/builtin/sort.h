@@ -1,6 +1,6 @@
 /*
  * sort.h - the parts of sort: keys (sort-key.c), lines in memory and on disk
- * (sort-run.c), the command (sort.c).
+ * (sort-run.c, sort-parallel.c), the command (sort.c).
  */
 #ifndef SHELL_BUILTIN_SORT_H
 #define SHELL_BUILTIN_SORT_H
@@ -74,6 +74,10 @@ int sort_compare(const struct sort_rule *rule, const struct sort_line *a,
 /* Stable; `scratch` has room for `count` lines too. */
 bool sort_lines(struct cmd *c, const struct sort_rule *rule, struct sort_line *lines,
         struct sort_line *scratch, size_t count);
+
+/* The same with a helper thread when there are many. */
+bool sort_lines_parallel(struct cmd *c, const struct sort_rule *rule,
+        struct sort_line *lines, struct sort_line *scratch, size_t count);
 
 /* Lines being collected: kept in memory, or in runs on disk when there are many. */
 struct sorter;
