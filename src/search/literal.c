@@ -203,6 +203,16 @@ static size_t skip_bracket(struct str p, size_t i)
     return i;
 }
 
+/* The last character of the repeat count that starts at `i`: `{3}`, `{2,}`, `{,5}`; `i`
+ * if it is none. */
+static size_t skip_count(struct str p, size_t i)
+{
+    size_t end = i + 1;
+    while (end < p.len && strchr("0123456789, ", p.data[end]) && p.data[end])
+        end++;
+    return end < p.len && p.data[end] == '}' ? end : i;
+}
+
 /* Does what stands at `i` make the skimming below unsafe: alternatives at the top,
  * options set inside, verbs, quoting, escapes with an argument? */
 static bool is_tricky(struct str p, size_t i, int depth)
@@ -236,6 +246,8 @@ void literals_of_perl(struct str pattern, enum regex_flags flags, struct arena *
             end_run(&r);
         if (c == '[')
             i = skip_bracket(pattern, i);
+        else if (c == '{')
+            i = skip_count(pattern, i);
         else if (c == '\\')
             i++;
     }

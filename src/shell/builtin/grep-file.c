@@ -329,7 +329,7 @@ static void put_separator(struct grep_searcher *s, size_t start)
 {
     const struct grep *g = s->g;
     bool gap = !s->printed || s->offset + start > s->printed;
-    if ((g->before || g->after) && g->group_separator && *s->any_printed && gap) {
+    if (g->sets_apart && g->group_separator && *s->any_printed && gap) {
         buf_add(&s->sink->out, str_of(g->group_separator));
         buf_addc(&s->sink->out, '\n');
     }

@@ -262,8 +262,7 @@ static void print_text(
 {
     struct grep_run *run = p->run;
     const struct grep *g = run->g;
-    bool groups =
-            g->report == REPORT_LINES && (g->before || g->after) && g->group_separator;
+    bool groups = g->report == REPORT_LINES && g->sets_apart && g->group_separator;
     if (groups && out->len && !job->separated) {
         if (run->sink.any_printed) {
             buf_add(&run->sink.out, str_of(g->group_separator));

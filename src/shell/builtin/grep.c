@@ -454,6 +454,8 @@ static void settle(struct setup *s)
     uint64_t both = s->context == NO_CONTEXT ? 0 : s->context;
     g->before = s->before == NO_CONTEXT ? both : s->before;
     g->after = s->after == NO_CONTEXT ? both : s->after;
+    g->sets_apart =
+            s->context != NO_CONTEXT || s->before != NO_CONTEXT || s->after != NO_CONTEXT;
     if (s->quiet)
         g->report = REPORT_NOTHING;
     else if (s->list != REPORT_LINES)

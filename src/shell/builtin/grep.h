@@ -38,6 +38,7 @@ struct grep {
     int64_t max_count;           /* INT64_MAX: no limit */
     uint64_t before, after;      /* lines of context */
     const char *group_separator; /* NULL: none */
+    bool sets_apart;             /* a context was asked for, be it of no lines */
     const char *label;           /* of stdin */
     char eol;
     struct grep_glob *globs, *dir_globs;
