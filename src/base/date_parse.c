@@ -35,9 +35,6 @@ struct parse {
     struct steps steps, last_steps; /* the sum; the last item, for "ago" */
 };
 
-/* --- tokens ---------------------------------------------------------------------------
- */
-
 static bool is_digit(char ch)
 {
     return ch >= '0' && ch <= '9';
@@ -139,9 +136,6 @@ static bool is_word(const struct token *t, const char *word)
            !strncasecmp(t->word.data, word, len);
 }
 
-/* --- names ----------------------------------------------------------------------------
- */
-
 /* The index of a name of at least three letters, or in full; -1. */
 static int find_name(const struct token *t, const char *const *names, int count)
 {
@@ -221,9 +215,6 @@ static void commit_steps(struct parse *p, int64_t factor)
     p->steps.seconds += factor * p->last_steps.seconds;
     p->last_steps = (struct steps){ 0 };
 }
-
-/* --- items: each returns how many tokens it took, 0: it is not there -------------------
- */
 
 static size_t set_date(
         struct parse *p, int64_t year, int64_t month, int64_t day, size_t tokens)
@@ -508,9 +499,6 @@ static bool parse_items(struct parse *p)
     }
     return true;
 }
-
-/* --- the result -----------------------------------------------------------------------
- */
 
 static bool parse_epoch(struct parse *p, struct datetime *out)
 {

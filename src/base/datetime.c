@@ -50,9 +50,6 @@ bool date_make(struct tm tm, bool utc, int64_t *out)
     return true;
 }
 
-/* --- [[CC]YY]MMDDhhmm[.ss] ------------------------------------------------------------
- */
-
 static int two_digits(const char *at)
 {
     return (at[0] - '0') * 10 + (at[1] - '0');
@@ -107,9 +104,6 @@ bool datetime_parse_stamp(
     *out = t;
     return true;
 }
-
-/* --- formats --------------------------------------------------------------------------
- */
 
 struct spec { /* %[flags][width][colons]letter */
     char pad; /* - _ 0, or 0: the letter's own */

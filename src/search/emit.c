@@ -34,9 +34,6 @@ static void emit_code(struct buf *out, uint32_t code, bool utf)
     }
 }
 
-/* --- sets ------------------------------------------------------------------------------
- */
-
 static void emit_bits(
         const struct re_set *set, unsigned end, bool wanted, struct buf *out)
 {
@@ -89,9 +86,6 @@ void re_emit_set(const struct re_set *set, bool utf, struct buf *out)
     }
     buf_addc(out, ']');
 }
-
-/* --- the tree --------------------------------------------------------------------------
- */
 
 static void emit_assert(struct emitter *e, enum re_assert kind)
 {
@@ -209,9 +203,6 @@ void re_emit(const struct re_tree *tree, bool utf, struct buf *out)
     struct emitter e = { tree, utf, out };
     emit(&e, tree->root);
 }
-
-/* --- longest ---------------------------------------------------------------------------
- */
 
 struct shape {
     bool fixed;      /* always the same number of characters */

@@ -6,9 +6,6 @@
 #include <emmintrin.h>
 #endif
 
-/* --- which text ------------------------------------------------------------------------
- */
-
 /* How rare a byte is in text and source code, 0 to 255. */
 static unsigned rarity(unsigned char c)
 {
@@ -257,9 +254,6 @@ void literals_of_perl(struct str pattern, enum regex_flags flags, struct arena *
     take_choice(r.best, arena, flags & REGEX_FOLD, out);
     buf_finish(&r.text);
 }
-
-/* --- the search ------------------------------------------------------------------------
- */
 
 #define LANES 16
 

@@ -53,9 +53,6 @@ struct nfa {
     uint32_t *stack; /* of the closure */
 };
 
-/* --- building --------------------------------------------------------------------------
- */
-
 static uint32_t add_inst(struct nfa *nfa, enum op op)
 {
     if (nfa->count >= MAX_INSTS) {
@@ -248,9 +245,6 @@ void nfa_destroy(struct nfa *nfa)
     free(nfa->stack);
     free(nfa);
 }
-
-/* --- running ---------------------------------------------------------------------------
- */
 
 struct run {
     struct nfa *nfa;

@@ -209,9 +209,6 @@ static bool parse_atom(struct parser *p, struct re_node **out)
     return true;
 }
 
-/* --- repetition ------------------------------------------------------------------------
- */
-
 static bool parse_count(struct str digits, int missing, int *out, bool *too_big)
 {
     int64_t n;
@@ -332,9 +329,6 @@ static bool parse_repeats(struct parser *p, struct re_node **n)
         *n = repeat(p, *n, min, max);
     }
 }
-
-/* --- branches --------------------------------------------------------------------------
- */
 
 /*
  * Operators where there is nothing to repeat: literal in a BRE, ignored in an ERE, except

@@ -39,9 +39,6 @@ struct regex {
     unsigned limit_hits;
 };
 
-/* --- looking at text -------------------------------------------------------------------
- */
-
 static bool is_ascii(struct str s)
 {
     uint64_t word, high = 0;
@@ -86,9 +83,6 @@ static bool perl_is_monotone(struct str pattern)
     }
     return true;
 }
-
-/* --- compiling -------------------------------------------------------------------------
- */
 
 static enum program_flags program_flags(const struct shared *s, int which)
 {
@@ -252,9 +246,6 @@ size_t regex_groups(const struct regex *re)
     return re->shared->groups;
 }
 
-/* --- matching --------------------------------------------------------------------------
- */
-
 /* Over bytes, if that makes no difference for this subject. */
 static bool wants_utf(const struct shared *s, struct str subject)
 {
@@ -387,9 +378,6 @@ enum regex_result regex_search(struct regex *re, struct str subject, size_t from
     struct attempt a = { subject, from, not_bol, wants_utf(re->shared, subject) };
     return search(re, &a, m);
 }
-
-/* --- lines -----------------------------------------------------------------------------
- */
 
 struct line_search {
     struct regex *re;

@@ -195,9 +195,6 @@ uint32_t re_next_code(struct str pattern, size_t *pos, bool bytes)
     return byte < 128 ? byte : RE_RAW + byte;
 }
 
-/* --- bracket expressions ---------------------------------------------------------------
- */
-
 static bool unmatched(struct error *err)
 {
     return error_set(err, ERR_INVALID, "Unmatched [, [^, [:, [., or [=");

@@ -110,9 +110,6 @@ MUST_CHECK bool re_parse(struct str pattern, enum regex_syntax syntax,
 struct re_node *re_node(struct arena *arena, enum re_type type);
 void re_node_add(struct arena *arena, struct re_node *parent, struct re_node *child);
 
-/* --- sets (set.c) ---------------------------------------------------------------------
- */
-
 void re_set_add(struct re_set *set, struct arena *arena, uint32_t low, uint32_t high);
 void re_set_add_class(struct re_set *set, enum re_class class);
 bool re_class_find(struct str name, enum re_class *out);
@@ -142,9 +139,6 @@ MUST_CHECK bool re_parse_bracket(struct str pattern, size_t *pos,
 
 /* One character of the pattern, which is not at its end. */
 uint32_t re_next_code(struct str pattern, size_t *pos, bool bytes);
-
-/* --- PCRE2 text (emit.c) --------------------------------------------------------------
- */
 
 /* `utf`: for PCRE2's UTF mode; otherwise for bytes. */
 void re_emit(const struct re_tree *tree, bool utf, struct buf *out);

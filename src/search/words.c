@@ -23,9 +23,6 @@ struct words {
     size_t count, cap;
 };
 
-/* --- building --------------------------------------------------------------------------
- */
-
 static size_t slot_of(const struct words *w, uint32_t key)
 {
     size_t at = (key * 2654435769u >> 7) & w->mask;
@@ -194,9 +191,6 @@ void words_destroy(struct words *w)
     free(w->ends);
     free(w);
 }
-
-/* --- searching -------------------------------------------------------------------------
- */
 
 /* Letters and digits; outside ASCII, whatever is not punctuation or a symbol by block. */
 static bool is_word_code(uint32_t c)

@@ -56,8 +56,6 @@ static const struct operator binary_operators[] = {
 static struct arith *parse_comma(struct expr *e);
 static struct arith *parse_binary(struct expr *e, int min);
 
-/* --- input --- */
-
 static void *expr_fail(struct expr *e, const char *problem)
 {
     if (!e->problem)
@@ -122,8 +120,6 @@ static bool take(struct expr *e, const char *text)
     return true;
 }
 
-/* --- nodes --- */
-
 static bool expr_enter(struct expr *e)
 {
     e->depth++;
@@ -148,8 +144,6 @@ static struct arith *node2(
     n->b = b;
     return n;
 }
-
-/* --- operands --- */
 
 static int digit_of(int c, int base)
 {
@@ -365,8 +359,6 @@ static struct arith *parse_unary(struct expr *e)
     return n;
 }
 
-/* --- operators --- */
-
 static bool is_assignment(struct expr *e, const char *op)
 {
     static const char *const assignments[] = { "*", "/", "%", "+", "-", "<<", ">>", "&",
@@ -506,8 +498,6 @@ static struct arith *parse_whole(struct expr *e)
     }
     return e->problem ? NULL : n;
 }
-
-/* --- entry --- */
 
 struct arith_expr *arith_parse(struct parser *p, struct word *text)
 {

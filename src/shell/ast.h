@@ -20,9 +20,6 @@ struct pos {
     uint32_t column; /* from 1, in bytes */
 };
 
-/* --- arithmetic ------------------------------------------------------------------------
- */
-
 enum arith_type {
     ARITH_NUMBER,  /* value */
     ARITH_VAR,     /* name, with optional `index` */
@@ -73,9 +70,6 @@ struct arith_expr {
     struct arith *tree;
     struct pos pos;
 };
-
-/* --- words -----------------------------------------------------------------------------
- */
 
 enum part_type {
     PART_TEXT,    /* text; `quoted` text is literal to globs, patterns and splitting */
@@ -168,9 +162,6 @@ struct word {
     unsigned height; /* levels of tree below it, for the parser's limit */
     struct str literal; /* NUL-terminated; valid when is_literal */
 };
-
-/* --- commands --------------------------------------------------------------------------
- */
 
 enum redirect_type {
     REDIR_READ,        /* < */

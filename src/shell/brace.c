@@ -52,8 +52,6 @@ struct braces {
     size_t part, off; /* what is before is in `parts` already */
 };
 
-/* --- ranges --- */
-
 struct endpoint {
     int64_t value;
     bool is_letter, is_padded;
@@ -123,8 +121,6 @@ static struct str range_text(const struct braces *b, size_t open, size_t close)
             b->from.items[from->part].text, from->off + 1, to->off - from->off - 1);
 }
 
-/* --- pairing --- */
-
 static void pair_mark(struct braces *b, char c, size_t part, size_t off)
 {
     size_t self = b->marks.count;
@@ -158,8 +154,6 @@ static void pair_text(struct braces *b, size_t part)
             pair_mark(b, c, part, i);
     }
 }
-
-/* --- cutting --- */
 
 /* Copy what lies before the mark, and go on `skip` bytes behind its place. */
 static void copy_until(struct braces *b, size_t part, size_t off, size_t skip)

@@ -13,8 +13,6 @@ struct case_list {
     size_t count, cap;
 };
 
-/* --- brackets --- */
-
 static struct node *expect_close(struct parser *p, struct node *n)
 {
     lex_skip_blanks(p);
@@ -73,8 +71,6 @@ static struct node *parse_group(struct parser *p, struct pos pos)
     return n;
 }
 
-/* --- if, while --- */
-
 static struct node *parse_if(struct parser *p, struct pos pos)
 {
     struct node *n = parse_node(p, NODE_IF, pos);
@@ -127,8 +123,6 @@ static struct node *parse_until(struct parser *p, struct pos pos)
 {
     return parse_loop(p, NODE_UNTIL, pos);
 }
-
-/* --- for, select --- */
 
 static void read_words(struct parser *p, struct node *n)
 {
@@ -226,8 +220,6 @@ static struct node *parse_select(struct parser *p, struct pos pos)
     return parse_named_loop(p, NODE_SELECT, pos);
 }
 
-/* --- case --- */
-
 static bool read_patterns(struct parser *p, struct case_item *item)
 {
     struct word_list patterns = { .items = NULL };
@@ -283,8 +275,6 @@ static struct node *parse_case(struct parser *p, struct pos pos)
     n->choice.count = items.count;
     return n;
 }
-
-/* --- the rest --- */
 
 static struct node *parse_cond_command(struct parser *p, struct pos pos)
 {
@@ -348,8 +338,6 @@ static struct node *parse_coproc(struct parser *p, struct pos pos)
         n->coproc.body = p->failed ? NULL : parse_simple(p);
     return n;
 }
-
-/* --- which one --- */
 
 struct rule {
     const char *keyword;

@@ -69,9 +69,6 @@ int exec_not_found(struct shell *sh, const char *name);
 /* Append to the fields of a command, in sh->arena. */
 void exec_push(struct shell *sh, struct fields *f, char *item);
 
-/* --- positional parameters -------------------------------------------------------------
- */
-
 struct saved_args {
     char **args;
     int count;
@@ -83,9 +80,6 @@ void args_leave(struct shell *sh, const struct saved_args *saved);
 void args_shift(struct shell *sh, int n); /* 0 <= n <= $# */
 void args_unref(struct arg_block *block);
 
-/* --- subshells -----------------------------------------------------------------------
- */
-
 /* The end of a subshell: its EXIT trap, its jobs; returns its status. */
 int exec_end_subshell(struct shell *sub);
 
@@ -94,9 +88,6 @@ void exec_own_frames(struct shell *sub);
 
 /* Through sequences and pipelines of one. */
 const struct node *exec_unwrap(const struct node *n);
-
-/* --- redirections --------------------------------------------------------------------
- */
 
 struct saved_fd {
     struct saved_fd *next;
@@ -117,9 +108,6 @@ void redirect_put(struct shell *sh, int fd, struct stream *s, struct saved_fd **
 /* Is it `NAME` alone as in $(<file)? The one redirect, or NULL. */
 const struct redirect *redirect_lone_read(const struct node *n);
 
-/* --- traps ---------------------------------------------------------------------------
- */
-
 void trap_run(struct shell *sh, enum shell_trap which);
 static inline bool trap_is_set(const struct shell *sh, enum shell_trap which)
 {
@@ -129,9 +117,6 @@ static inline bool trap_is_set(const struct shell *sh, enum shell_trap which)
 void trap_set(struct shell *sh, enum shell_trap which, const char *text); /* NULL: none */
 void trap_free(struct shell *sh);
 void trap_fork(struct shell *sub); /* what a subshell keeps */
-
-/* --- jobs ----------------------------------------------------------------------------
- */
 
 /* Run all jobs to their end.  jobs_close() also closes what leads to lingering process
  * substitutions (`exec > >(cmd)`), waits for those, and forgets everything. */

@@ -44,9 +44,6 @@ static struct str token_of(struct eval *ev, const struct arith *n)
     return n->type == ARITH_UNARY ? token_of(ev, n->a) : ev->text;
 }
 
-/* --- variables -------------------------------------------------------------------------
- */
-
 static bool is_assoc(struct eval *ev, struct str name)
 {
     int flags = vars_flags(ev->sh->vars, name);
@@ -136,9 +133,6 @@ static bool write_place(struct eval *ev, const struct operand *place, int64_t va
     ev->sh->status = 1;
     return false;
 }
-
-/* --- operators -------------------------------------------------------------------------
- */
 
 static uint64_t power(uint64_t base, uint64_t exponent)
 {
@@ -319,9 +313,6 @@ static bool eval(struct eval *ev, const struct arith *n, int64_t *out)
     return eval_operand(ev, n, out);
 }
 
-/* --- text ------------------------------------------------------------------------------
- */
-
 static bool is_blank(struct str s)
 {
     for (size_t i = 0; i < s.len; i++)
@@ -351,9 +342,6 @@ static bool eval_text(struct eval *ev, struct str text, int64_t *out)
     ev->sh->status = 1;
     return false;
 }
-
-/* --- which road ------------------------------------------------------------------------
- */
 
 /* What the expansions in a tree would do to it. */
 struct survey {

@@ -115,9 +115,6 @@ static bool assign_scalar(struct shell *sh, const struct assign *a, struct arena
            expand_set(sh, &to, value, a->flags & ASSIGN_APPEND, arena);
 }
 
-/* --- name=( ... ) ----------------------------------------------------------------------
- */
-
 /* One element to be set. */
 struct element {
     struct str value, key;

@@ -10,9 +10,6 @@
 
 #define REGEX_SPECIAL "\\^$.[]|()*+?{}"
 
-/* --- failures --------------------------------------------------------------------------
- */
-
 bool expand_discard(struct shell *sh)
 {
     if (!shell_is_ending(sh))
@@ -27,9 +24,6 @@ bool expand_room(struct shell *sh, const struct arena *arena, size_t n)
     sh->status = 1;
     return budget_stop(sh->budget, BUDGET_MEMORY);
 }
-
-/* --- IFS -------------------------------------------------------------------------------
- */
 
 void ifs_load(struct shell *sh, struct ifs *ifs)
 {
@@ -70,9 +64,6 @@ static const struct ifs *get_ifs(struct expansion *e)
     e->has_ifs = true;
     return &e->ifs;
 }
-
-/* --- building --------------------------------------------------------------------------
- */
 
 struct expansion expansion_begin(
         struct shell *sh, struct arena *arena, enum expand_mode mode, struct fields *out)
@@ -216,9 +207,6 @@ bool put_result(struct expansion *e, struct str text, bool quoted)
     return quoted ? put_quoted(e, text) : put_soft(e, text);
 }
 
-/* --- lists -----------------------------------------------------------------------------
- */
-
 /* Between two elements.  Unquoted ones split as if the first character of IFS stood
  * between them. */
 static bool put_gap(struct expansion *e, const struct operand *list, bool quoted)
@@ -246,9 +234,6 @@ bool put_list(struct expansion *e, const struct operand *list, bool quoted)
     }
     return true;
 }
-
-/* --- the end of a field ----------------------------------------------------------------
- */
 
 enum pattern_flags expand_pattern_flags(const struct shell *sh)
 {

@@ -85,9 +85,6 @@ static size_t list(struct glob *g, struct str path, struct vfs_entry **entries)
     return count;
 }
 
-/* --- one component ---------------------------------------------------------------------
- */
-
 static bool add_literal(struct glob *g, const struct component *c, struct fields *out)
 {
     auto_buf text = BUF(c->text.len);
@@ -182,9 +179,6 @@ static bool add_globstar(struct glob *g, const struct component *c, struct field
     }
     return true;
 }
-
-/* --- the whole -------------------------------------------------------------------------
- */
 
 /* A slash is kept as written before the first magic component only; what `**` found has
  * its slash already. */

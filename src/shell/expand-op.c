@@ -35,9 +35,6 @@ static bool pattern_arg(struct expansion *e, const struct word *w, struct str *o
     return !w || expand_pattern(e->sh, w, e->arena, out);
 }
 
-/* --- # ## % %% -------------------------------------------------------------------------
- */
-
 struct trim {
     enum param_op op;
     struct str pattern;
@@ -63,9 +60,6 @@ static bool apply_trim(struct expansion *e, const struct param *p, struct operan
     struct trim how = { .op = p->op, .flags = expand_pattern_flags(e->sh) };
     return pattern_arg(e, p->arg, &how.pattern) && for_each(e, o, trim, &how);
 }
-
-/* --- / ---------------------------------------------------------------------------------
- */
 
 struct replace {
     enum param_op op;
@@ -152,9 +146,6 @@ static bool apply_replace(struct expansion *e, const struct param *p, struct ope
     r.pattern = pattern_compile(r.source, r.flags, e->arena);
     return for_each(e, o, replace, &r);
 }
-
-/* --- :offset:length --------------------------------------------------------------------
- */
 
 /* Both ends of the slice, of `count` things.  False: the length is negative and too
  * large. */
@@ -257,9 +248,6 @@ static bool apply_substring(struct expansion *e, const struct param *p, struct o
     o->text = str_sub(o->text, 0, utf8_offset(o->text, n));
     return true;
 }
-
-/* --- ^ ^^ , ,, ~ ~~ --------------------------------------------------------------------
- */
 
 struct recase {
     enum letter_case to;

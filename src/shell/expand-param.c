@@ -25,9 +25,6 @@ static int target_flags(struct expansion *e, struct str name)
     return vars_flags(e->sh->vars, vars_target(e->sh->vars, name, e->arena));
 }
 
-/* --- reading ---------------------------------------------------------------------------
- */
-
 static void read_positional(struct expansion *e, struct operand *o)
 {
     int64_t n = 0;
@@ -144,9 +141,6 @@ static bool read_operand(struct expansion *e, const struct param *p, struct oper
     return read_array(e, o);
 }
 
-/* --- indirection -----------------------------------------------------------------------
- */
-
 /* A subscript that came out of a variable. */
 static bool read_subscript_text(struct expansion *e, struct operand *o, struct str text)
 {
@@ -198,9 +192,6 @@ static bool follow(struct expansion *e, const struct param *p, struct operand *o
     struct str name = o->is_list ? o->items[0] : o->text;
     return read_by_text(e, arena_str(e->arena, name), o);
 }
-
-/* --- set or not ------------------------------------------------------------------------
- */
 
 static struct str described(struct expansion *e, const struct operand *o)
 {
@@ -283,9 +274,6 @@ static bool expand_default(
         return assign_default(e, p, o, quoted);
     return p->op == PARAM_REQUIRE ? require(e, p, o) : put_arg(e, p, quoted);
 }
-
-/* --- the rest --------------------------------------------------------------------------
- */
 
 static bool expand_length(struct expansion *e, const struct operand *o, bool quoted)
 {

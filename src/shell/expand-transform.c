@@ -5,11 +5,6 @@
 
 #include <time.h>
 
-/* --- text that is parsed at run time
- * ---------------------------------------------------- The parser reads it by its own
- * rules as part of a small script, of which only the one word is used.
- */
-
 static const struct node *first_command(const struct node *n)
 {
     while (n && (n->type == NODE_SEQUENCE || n->type == NODE_PIPELINE))
@@ -69,9 +64,6 @@ static bool expand_body(
         out->len--; /* the newline before the delimiter */
     return ok;
 }
-
-/* --- prompts ---------------------------------------------------------------------------
- */
 
 /* \d \t \T \@ \A; false for other letters. */
 static bool add_time(struct buf *out, char letter)
@@ -184,9 +176,6 @@ bool expand_prompt(
     return expand_body(sh, buf_str(&decoded), arena, out);
 }
 
-/* --- declarations ----------------------------------------------------------------------
- */
-
 static void add_attributes(struct buf *out, int flags)
 {
     static const struct {
@@ -272,9 +261,6 @@ bool expand_declaration(
     }
     return finish(sh, &text, arena, out);
 }
-
-/* --- ${x@...} --------------------------------------------------------------------------
- */
 
 /* The variable behind a nameref. */
 static struct str real_name(struct expansion *e, struct str name)

@@ -2,9 +2,6 @@
 
 #include <stdio.h>
 
-/* --- parts -----------------------------------------------------------------------------
- */
-
 /* Without its trailing newlines and its NULs, as bash has it. */
 static struct str captured_text(struct shell *sh, struct buf *out)
 {
@@ -147,9 +144,6 @@ bool expand_inner(struct expansion *e, const struct word *w)
     e->soft = soft;
     return ok;
 }
-
-/* --- words -----------------------------------------------------------------------------
- */
 
 bool expand_word(
         struct shell *sh, const struct word *w, struct arena *arena, struct fields *out)

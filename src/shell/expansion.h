@@ -63,10 +63,6 @@ struct operand {
     bool is_assoc;
 };
 
-/* --- failures ----------------------------------------------------------------------
- * All return false, so that a caller writes `return expand_fail(...)`.
- */
-
 /* Report; the command does not run. */
 #define expand_fail(sh, ...) (shell_err(sh, __VA_ARGS__), expand_discard(sh))
 bool expand_discard(struct shell *sh); /* when it was reported already */
@@ -78,9 +74,6 @@ bool expand_discard(struct shell *sh); /* when it was reported already */
 
 /* Is there memory for `n` more bytes of results?  False: the budget was stopped. */
 bool expand_room(struct shell *sh, const struct arena *arena, size_t n);
-
-/* --- expand-field.c ------------------------------------------------------------------
- */
 
 struct expansion expansion_begin(
         struct shell *sh, struct arena *arena, enum expand_mode mode, struct fields *out);
@@ -100,9 +93,6 @@ void ifs_load(struct shell *sh, struct ifs *ifs);
 enum ifs_kind ifs_kind(const struct ifs *ifs, struct str s, size_t *length);
 struct str ifs_first(const struct ifs *ifs); /* what "$*" puts between: maybe "" */
 
-/* --- expand.c ------------------------------------------------------------------------
- */
-
 bool expand_parts(struct expansion *e, const struct part *parts, size_t count);
 
 /* The word behind an operator, into `e` itself: keeps its own quotes and lists. */
@@ -111,15 +101,9 @@ bool expand_inner(struct expansion *e, const struct word *w);
 bool expand_as(struct shell *sh, const struct word *w, enum expand_mode mode,
         struct arena *arena, struct str *out);
 
-/* --- expand-param.c, expand-op.c -------------------------------------------------------
- */
-
 bool expand_param(struct expansion *e, const struct param *p, bool quoted);
 bool operand_apply(struct expansion *e, const struct param *p, struct operand *o);
 bool operand_transform(struct expansion *e, const struct param *p, struct operand *o);
-
-/* --- the rest --------------------------------------------------------------------------
- */
 
 /* One word with braces: expand_parts() for each of the words it stands for. */
 bool expand_braces(struct expansion *e, const struct word *w);

@@ -70,8 +70,6 @@ void *parse_unexpected(struct parser *p)
             p, pos, "syntax error near unexpected token `%.*s'", STR_ARG(token));
 }
 
-/* --- nesting --- */
-
 static bool check_limits(struct parser *p, unsigned level)
 {
     if (level > PARSE_MAX_DEPTH)
@@ -101,8 +99,6 @@ bool parse_deepen(struct parser *p, unsigned levels)
     p->height += levels;
     return check_limits(p, p->height);
 }
-
-/* --- input --- */
 
 /* Move `line_start` to the line of `at`.  Positions are asked for nearly in order, so
  * the walk from the last one, `seen`, is short. */
@@ -195,8 +191,6 @@ void lex_pop(struct parser *p, struct input *outer)
         outer->outer = NULL;
     }
 }
-
-/* --- small tokens --- */
 
 bool lex_is_delimiter(int c)
 {
@@ -334,8 +328,6 @@ bool lex_expect_keyword(struct parser *p, const char *word)
     parse_unexpected(p);
     return false;
 }
-
-/* --- aliases --- */
 
 static bool is_alias_active(const struct parser *p, struct str name)
 {

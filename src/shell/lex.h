@@ -50,9 +50,6 @@ struct parser {
     bool alias_next; /* an alias ended in a blank: the next word may be one too */
 };
 
-/* --- errors ---------------------------------------------------------------------------
- */
-
 /* Keep the first error, end the input.  Returns NULL. */
 void *parse_fail(struct parser *p, struct pos pos, const char *fmt, ...) PRINTF(3, 4);
 
@@ -68,13 +65,6 @@ void *parse_unexpected(struct parser *p);
 /* The next token as messages show it. */
 struct str lex_next_token(struct parser *p);
 
-/* --- nesting --------------------------------------------------------------------------
- *
- * Whoever walks the tree recurses as deep as it is high, so its height is limited, not
- * only the depth of brackets: `a && b && c ...` leans to the left and grows a level with
- * each operator.  A rule that builds such a chain calls begin_chain(), then
- * parse_deepen() for each operator, then end_chain().
- */
 bool parse_enter(struct parser *p);
 void parse_leave(struct parser *p);
 
@@ -92,9 +82,6 @@ static inline void end_chain(struct parser *p, unsigned outer)
     if (p->height < outer)
         p->height = outer;
 }
-
-/* --- input ----------------------------------------------------------------------------
- */
 
 /* The byte `n` places ahead, or -1 at the end.  After a failure a rule that goes on may
  * move past the end. */
@@ -145,9 +132,6 @@ void lex_widen(struct parser *p, struct limit limit, size_t at);
 void lex_push(struct parser *p, struct input *in, struct str text, struct pos origin);
 void lex_pop(struct parser *p, struct input *outer);
 
-/* --- small tokens ---------------------------------------------------------------------
- */
-
 /* Does a byte (or -1) end an unquoted word? */
 bool lex_is_delimiter(int c);
 bool lex_is_name_start(int c);
@@ -187,8 +171,6 @@ void lex_expand_aliases(struct parser *p);
  */
 size_t lex_scan(struct parser *p, size_t from, char close, bool in_word);
 
-/* --- growing arrays in the arena ------------------------------------------------------
- */
 void *lex_grow(struct parser *p, void *items, size_t *cap, size_t size);
 
 #define APPEND(p, list, item)                                                        \
@@ -198,9 +180,6 @@ void *lex_grow(struct parser *p, void *items, size_t *cap, size_t size);
                     lex_grow((p), (list).items, &(list).cap, sizeof(*(list).items)); \
         (list).items[(list).count++] = (item);                                       \
     } while (0)
-
-/* --- rules (parse.c, simple.c, compound.c, cond.c, redirect.c, arith.c) ---------------
- */
 
 struct node *parse_node(struct parser *p, enum node_type type, struct pos pos);
 

@@ -44,9 +44,6 @@ static bool exhausted(const struct matcher *m)
            arena_size(m->arena) > BASE_MEMORY + m->text.len * STEPS_PER_BYTE;
 }
 
-/* --- sets ------------------------------------------------------------------------------
- */
-
 static struct span *span_at(struct set *set, size_t i)
 {
     return set->spans ? &set->spans[i] : &set->only;
@@ -131,9 +128,6 @@ static struct set subtract(struct matcher *m, struct set a, struct set b)
     return out;
 }
 
-/* --- reading the text ------------------------------------------------------------------
- */
-
 static size_t char_before(struct str text, size_t end)
 {
     if (!(text.data[end - 1] & 0x80))
@@ -197,9 +191,6 @@ static bool wild_char_ok(const struct matcher *m, size_t place, uint32_t code)
     return place && !(pathname && m->text.data[place - 1] == '/');
 }
 
-/* --- bracket expressions ---------------------------------------------------------------
- */
-
 /* Read one element of a bracket expression; true: `*code` is a character, false: it was
  * a class, which `*in_class` answers. */
 static bool read_element(
@@ -253,9 +244,6 @@ bool match_class(struct str body, uint32_t code, enum pattern_flags flags)
     bool found = class_has(body, code, fold);
     return found != negated;
 }
-
-/* --- atoms -----------------------------------------------------------------------------
- */
 
 static bool char_fits(struct matcher *m, const struct atom *atom, uint32_t code)
 {

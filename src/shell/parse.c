@@ -14,8 +14,6 @@ struct node *parse_node(struct parser *p, enum node_type type, struct pos pos)
     return n;
 }
 
-/* --- pipelines --- */
-
 struct prefix {
     bool seen, negated, timed, posix;
 };
@@ -95,8 +93,6 @@ static struct node *parse_pipeline(struct parser *p)
     n->source = lex_source(p, start);
     return n;
 }
-
-/* --- lists --- */
 
 static struct node *pair(struct parser *p, enum node_type type, struct node *a,
         struct node *b, struct mark start, struct pos pos)
@@ -221,8 +217,6 @@ struct node *parse_substitution(struct parser *p, struct pos open)
     return body;
 }
 
-/* --- commands --- */
-
 struct node *parse_command(struct parser *p)
 {
     struct node *n = NULL;
@@ -237,8 +231,6 @@ struct node *parse_command(struct parser *p)
     parse_leave(p);
     return n;
 }
-
-/* --- entry --- */
 
 /* A copy without NUL bytes, which bash drops too. */
 static struct str copy_text(struct arena *arena, struct str text)

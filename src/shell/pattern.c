@@ -199,9 +199,6 @@ bool pattern_test(const struct pattern *p, struct str text)
     return match_run(p, text, false, MATCH_LAST) == (ptrdiff_t)text.len;
 }
 
-/* --- one use ---------------------------------------------------------------------------
- */
-
 static bool is_plain(struct str pattern)
 {
     for (size_t i = 0; i < pattern.len; i++)

@@ -40,9 +40,6 @@ ptrdiff_t pattern_match_prefix(
 ptrdiff_t pattern_match_suffix(
         struct str pattern, struct str text, bool longest, enum pattern_flags flags);
 
-/* --- for patterns that are used many times ---------------------------------------------
- */
-
 struct pattern;
 
 /* Borrows `text`; lives in `arena`. */

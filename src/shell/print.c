@@ -23,8 +23,6 @@ static void add(struct printer *pr, const char *text)
     buf_add(pr->out, str_of(text));
 }
 
-/* --- lines --- */
-
 static void print_quoted(struct printer *pr, struct str s)
 {
     add(pr, "'");
@@ -73,8 +71,6 @@ static void outdent(struct printer *pr)
     pr->indent -= INDENT;
     newline(pr);
 }
-
-/* --- words and redirections --- */
 
 static bool is_reserved(struct str word)
 {
@@ -184,8 +180,6 @@ static void print_redirect(struct printer *pr, const struct redirect *r)
     print_word(pr, r->target);
 }
 
-/* --- lists --- */
-
 static bool ends_in_background(const struct node *n)
 {
     while (n->type == NODE_SEQUENCE)
@@ -270,8 +264,6 @@ static void print_pipeline(struct printer *pr, const struct node *n)
         print_node(pr, n->pipeline.stages[i]);
     }
 }
-
-/* --- compound commands --- */
 
 static void print_if(struct printer *pr, const struct node *n)
 {
@@ -392,8 +384,6 @@ static void print_coproc(struct printer *pr, const struct node *n)
     print_node(pr, n->coproc.body);
 }
 
-/* --- [[ ]] --- */
-
 static const char *cond_operator(int op)
 {
     static const char *const operators[] = {
@@ -451,8 +441,6 @@ static void print_cond(struct printer *pr, const struct cond *c, int level)
     }
     add(pr, parens ? " )" : "");
 }
-
-/* --- all of them --- */
 
 static void print_simple(struct printer *pr, const struct node *n)
 {

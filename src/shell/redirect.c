@@ -142,8 +142,6 @@ bool parse_redirect(struct parser *p, struct redirect_list *list)
     return true;
 }
 
-/* --- bodies --- */
-
 static size_t line_end(const struct input *in)
 {
     const char *nl = memchr(in->text.data + in->at, '\n', in->end - in->at);

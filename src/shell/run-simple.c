@@ -96,9 +96,6 @@ static bool expand_args(struct shell *sh, const struct node *n, struct call *cal
     return true;
 }
 
-/* --- assignments ---------------------------------------------------------------------
- */
-
 static bool assign_all(struct shell *sh, const struct node *n)
 {
     for (size_t i = 0; i < n->simple.assign_count; i++) {
@@ -152,9 +149,6 @@ static bool assign_temporary(struct shell *sh, const struct node *n)
     return true;
 }
 
-/* --- functions -----------------------------------------------------------------------
- */
-
 static unsigned masked_traps(const struct shell *sh)
 {
     unsigned mask = 0;
@@ -203,9 +197,6 @@ int exec_function(struct shell *sh, struct function *fn, int argc, char **argv)
     exec_leave(sh);
     return sh->status;
 }
-
-/* --- builtins ------------------------------------------------------------------------
- */
 
 static bool asks_help(const struct command *command, int argc, char **argv)
 {
@@ -266,9 +257,6 @@ int exec_builtin(struct shell *sh, const struct command *command, int argc, char
     return sh->flow == FLOW_EXIT ? sh->status : status;
 }
 
-/* --- lookup --------------------------------------------------------------------------
- */
-
 /* "/bin/ls" means the builtin, unless the view has such a file. */
 static const struct command *find_by_path(const char *name)
 {
@@ -322,9 +310,6 @@ int exec_argv(struct shell *sh, int argc, char **argv, struct stream *in,
     redirect_undo(sh, saved);
     return status;
 }
-
-/* --- the whole command ---------------------------------------------------------------
- */
 
 static int run_named(struct shell *sh, const struct node *n, const struct call *call)
 {

@@ -319,9 +319,6 @@ bool shell_discard(struct shell *sh, int status)
     return false;
 }
 
-/* --- one run -------------------------------------------------------------------------
- */
-
 static bool find_alias(void *user, struct str name, struct str *text)
 {
     struct shell *sh = user;

@@ -29,8 +29,6 @@ static bool takes_arrays(const struct word *w)
     return false;
 }
 
-/* --- assignments --- */
-
 /* The pieces of `name[index]+=` by offset. */
 struct target {
     size_t name_end;
@@ -137,8 +135,6 @@ static void read_assignment(
     p->last_end = p->in->at;
 }
 
-/* --- arguments --- */
-
 static void append_word(struct parser *p, struct part_list *parts, const struct word *w)
 {
     for (size_t i = 0; w && i < w->count; i++)
@@ -179,8 +175,6 @@ static struct arg read_arg(struct parser *p, bool arrays)
         arg.word = assignment_as_word(p, &t, arg.assign, from);
     return arg;
 }
-
-/* --- the command --- */
 
 struct simple {
     struct parser *p;

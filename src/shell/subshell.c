@@ -53,9 +53,6 @@ void exec_own_frames(struct shell *sub)
     }
 }
 
-/* --- $( ) ----------------------------------------------------------------------------
- */
-
 static bool read_whole_file(struct shell *sh, const struct redirect *r, struct buf *out)
 {
     struct saved_fd *saved = NULL;
@@ -185,9 +182,6 @@ bool exec_capture(struct shell *sh, const struct node *body, struct buf *out)
         return budget_stop(sh->budget, BUDGET_MEMORY);
     return !budget_stopped(sh->budget);
 }
-
-/* --- <( ) and >( ) -------------------------------------------------------------------
- */
 
 struct substitution {
     struct substitution *next;

@@ -9,9 +9,6 @@
 
 #include "base/str.h"
 
-/* --- text ------------------------------------------------------------------------------
- */
-
 struct value {
     int refs;
     size_t len, cap;
@@ -30,11 +27,6 @@ static inline struct str value_str(const struct value *v)
     return (struct str){ v->data, v->len };
 }
 
-/* --- indexed array ---------------------------------------------------------------------
- * Sorted leaves of up to 64 cells.  An array without holes fills its leaves, so that the
- * place of an index is guessed at once; one cell at index 10^9 costs one leaf.
- */
-
 struct array;
 
 struct array *array_create(void);
@@ -51,10 +43,6 @@ bool array_remove(struct array *a, int64_t index);
 /* Walk in order: `*at` starts at 0; false after the last cell. */
 bool array_next(
         const struct array *a, size_t at[2], int64_t *index, struct value **value);
-
-/* --- map in order of insertion ---------------------------------------------------------
- * Text to pointer.  The owner says how its pointers are shared and dropped.
- */
 
 struct map_ops {
     void *(*ref)(void *item);

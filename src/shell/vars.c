@@ -110,9 +110,6 @@ static size_t var_weight(const struct var *var)
     return sum;
 }
 
-/* --- scopes ----------------------------------------------------------------------------
- */
-
 static struct scope *scope_create(struct scope *outer)
 {
     struct scope *s = xcalloc(1, sizeof(*s));
@@ -196,9 +193,6 @@ size_t vars_depth(const struct vars *v)
 {
     return v->depth;
 }
-
-/* --- finding ---------------------------------------------------------------------------
- */
 
 static struct var *find_in(const struct scope *s, struct str name, uint32_t hash)
 {
@@ -408,9 +402,6 @@ size_t vars_memory(const struct vars *v)
 {
     return v->memory;
 }
-
-/* --- changing --------------------------------------------------------------------------
- */
 
 /* The variable in this scope (ours already), made if it is missing, ours alone. */
 static struct var *own_var(struct scope *s, struct str name, uint32_t hash)

@@ -1,7 +1,5 @@
 #include "shell/word.h"
 
-/* --- parts --- */
-
 void word_add_text(
         struct parser *p, struct part_list *parts, struct str text, bool quoted)
 {
@@ -39,8 +37,6 @@ static void add_quoted_byte(struct builder *b)
     word_add_text(p, &b->parts, lex_slice(p, p->in->at, p->in->at + 1), true);
     b->run = ++p->in->at;
 }
-
-/* --- quotes --- */
 
 static void read_escape(struct builder *b)
 {
@@ -114,8 +110,6 @@ static void read_ansi(struct builder *b)
     word_add_text(p, &b->parts, text, true);
     b->run = p->in->at;
 }
-
-/* --- substitutions --- */
 
 static void read_command(struct builder *b)
 {
@@ -214,8 +208,6 @@ static bool read_arith(struct builder *b, size_t skip, const char *close)
     return true;
 }
 
-/* --- $ --- */
-
 static void read_name(struct builder *b, size_t len)
 {
     struct parser *p = b->p;
@@ -259,8 +251,6 @@ static void read_dollar(struct builder *b)
         p->in->at++;
     }
 }
-
-/* --- the rest --- */
 
 static bool is_tilde_char(int c)
 {
@@ -404,8 +394,6 @@ void builder_read(struct builder *b)
         read_piece(b, c);
     }
 }
-
-/* --- words --- */
 
 static bool is_literal_part(const struct part *part)
 {

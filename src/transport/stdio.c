@@ -75,8 +75,6 @@ static void lose_client(struct stdio *s)
     uv_timer_start(&s->grace, on_lost, 0, 0);
 }
 
-/* --- reading --- */
-
 static void on_alloc(uv_handle_t *handle, size_t wanted UNUSED, uv_buf_t *out)
 {
     struct stdio *s = handle->data;
@@ -115,8 +113,6 @@ static void resume_reading(struct stdio *s)
     else
         uv_read_start(&s->in.stream, on_alloc, on_read);
 }
-
-/* --- writing --- */
 
 static void close_handles(struct stdio *s);
 
@@ -196,8 +192,6 @@ void stdio_send(struct stdio *s, struct str message)
     if (sent <= message.len)
         queue(s, str_from(message, sent), newline);
 }
-
-/* --- opening and closing --- */
 
 /* Move descriptor `fd` up and put `replacement` in its place. */
 static bool move_away(int fd, int replacement, int *out, struct error *err)

@@ -22,9 +22,6 @@ struct codec {
     uint64_t wrap, column;
 };
 
-/* --- encoding ------------------------------------------------------------------------
- */
-
 /* One group of `len` bytes (fewer than a whole one only at the end). */
 static void encode_group(
         const struct codec *e, const unsigned char *in, size_t len, struct buf *out)
@@ -73,9 +70,6 @@ static bool encode(struct codec *e, struct stream *in)
     }
     return !e->column || cmd_putc(e->c, '\n');
 }
-
-/* --- decoding ------------------------------------------------------------------------
- */
 
 struct group {
     uint64_t bits;

@@ -170,9 +170,6 @@ static int cmd_pwd(struct cmd *c)
     return cmd_printf(c, "%s\n", path.text.data) ? 0 : 1;
 }
 
-/* --- the stack of directories --------------------------------------------------------
- */
-
 static void push(struct shell *sh, struct str dir)
 {
     GROW(sh->dirs, sh->dir_count, sh->dir_cap);

@@ -36,9 +36,6 @@ struct column {
     size_t columns; /* of the widest row */
 };
 
-/* --- input ----------------------------------------------------------------------------
- */
-
 static bool is_separator(const struct column *col, char ch)
 {
     return col->separators ? ch && strchr(col->separators, ch) : ch == ' ' || ch == '\t';
@@ -106,9 +103,6 @@ static bool read_rows(struct column *col, struct stream *in)
     return !budget_stopped(col->c->budget);
 }
 
-/* --- tables ---------------------------------------------------------------------------
- */
-
 static void measure(struct column *col)
 {
     for (size_t i = 0; i < col->count; i++) {
@@ -152,9 +146,6 @@ static bool print_table(struct column *col)
     return true;
 }
 
-/* --- columns --------------------------------------------------------------------------
- */
-
 static bool print_filled(struct column *col)
 {
     size_t widest = 0;
@@ -185,9 +176,6 @@ static bool print_filled(struct column *col)
     }
     return true;
 }
-
-/* --- options --------------------------------------------------------------------------
- */
 
 static bool set_number(
         struct column *col, const char *what, const char *value, uint64_t *out)

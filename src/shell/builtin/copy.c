@@ -35,9 +35,6 @@ static bool shown(struct copy *cp, const char *from, const char *to)
            cmd_printf(cp->c, "%s -> %s\n", quote(cp->c, from), quote(cp->c, to));
 }
 
-/* --- one file -------------------------------------------------------------------------
- */
-
 static int copy_bytes_of(struct copy *cp, struct vfile *from, struct vfile *to)
 {
     size_t got;
@@ -181,9 +178,6 @@ static bool copy_data(
     return ok && keep_attributes(cp, to, st);
 }
 
-/* --- what is there already ------------------------------------------------------------
- */
-
 enum verdict { GO_ON, PASS_OVER, REFUSED };
 
 /* `there` is what `to` is, links not followed. */
@@ -231,9 +225,6 @@ static bool copy_file(
     }
     return shown(cp, from, to) && copy_data(cp, from, to, st);
 }
-
-/* --- trees ----------------------------------------------------------------------------
- */
 
 static bool begin_dir(
         struct copy *cp, const char *from, const char *to, const struct vfs_stat *st)

@@ -73,9 +73,6 @@ static int hash_stream(const struct digest *d, struct stream *in, char *hex)
     return stream_error(in);
 }
 
-/* --- writing -------------------------------------------------------------------------
- */
-
 /* A backslash, CR or newline in the name is escaped, and the line begins with '\'. */
 static bool needs_escape(const struct digest *d, const char *name)
 {
@@ -123,9 +120,6 @@ static int write_sums(struct digest *d)
             break;
     return in.status | d->c->out_failed;
 }
-
-/* --- checking ------------------------------------------------------------------------
- */
 
 struct entry {
     struct str hex, name;

@@ -64,9 +64,6 @@ struct du {
     int status;
 };
 
-/* --- what was counted already ---------------------------------------------------------
- */
-
 static bool seen_insert(struct seen *table, size_t cap, struct seen item)
 {
     size_t i = (item.ino * 0x9e3779b97f4a7c15u ^ item.dev) & (cap - 1);
@@ -102,9 +99,6 @@ static bool is_counted(struct du *d, const struct vfs_stat *st)
     return d->count_links || !may_repeat || seen_add(d, st);
 }
 
-/* --- printing -------------------------------------------------------------------------
- */
-
 static bool print_size(struct du *d, struct sum sum, const char *name)
 {
     char text[24];
@@ -125,9 +119,6 @@ static bool print_size(struct du *d, struct sum sum, const char *name)
     buf_addf(&line, "%s%c", name, d->end);
     return cmd_put(d->c, buf_str(&line));
 }
-
-/* --- adding up ------------------------------------------------------------------------
- */
 
 static struct sum *level_of(struct du *d, size_t depth)
 {
@@ -222,9 +213,6 @@ static bool measure(struct du *d, const char *name)
     dirwalk_destroy(w);
     return ok && !budget_stopped(d->c->budget);
 }
-
-/* --- options --------------------------------------------------------------------------
- */
 
 /* SIZE, or a letter alone, which is shown after each number then. */
 static bool set_unit(struct du *d, const char *value)

@@ -57,9 +57,6 @@ static const char *from_integer(struct expr *e, int64_t n)
     return arena_printf(e->c->arena, "%lld", (long long)n);
 }
 
-/* --- words that are functions ---------------------------------------------------------
- */
-
 static const char *match(struct expr *e, const char *text, const char *pattern)
 {
     struct regex *re;
@@ -105,9 +102,6 @@ static const char *index_of(struct expr *e, const char *text, const char *set)
     }
     return "0";
 }
-
-/* --- the grammar, from the tightest --------------------------------------------------
- */
 
 static const char *operand(struct expr *e)
 {

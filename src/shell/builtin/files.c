@@ -191,3 +191,26 @@ void mode_text(enum vfs_type type, uint32_t mode, char out[11])
         }
     out[10] = 0;
 }
+
+const char *file_type_name(const struct vfs_stat *st)
+{
+    switch (st->type) {
+    case VFS_FILE:
+        return st->size ? "regular file" : "regular empty file";
+    case VFS_DIR:
+        return "directory";
+    case VFS_LINK:
+        return "symbolic link";
+    case VFS_FIFO:
+        return "fifo";
+    case VFS_SOCKET:
+        return "socket";
+    case VFS_CHAR:
+        return "character special file";
+    case VFS_BLOCK:
+        return "block special file";
+    case VFS_UNKNOWN:
+        break;
+    }
+    return "weird file";
+}

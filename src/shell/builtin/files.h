@@ -47,4 +47,7 @@ bool ask(struct cmd *c, const char *fmt, ...) PRINTF(2, 3);
 /* "drwxr-xr-x", and a NUL. */
 void mode_text(enum vfs_type type, uint32_t mode, char out[11]);
 
+/* "regular empty file", "directory", ...: what stat and rm call it. */
+const char *file_type_name(const struct vfs_stat *st);
+
 #endif

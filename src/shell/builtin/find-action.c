@@ -41,9 +41,6 @@ bool find_delete(struct find *f, const struct find_expr *e, struct find_file *fi
     return false;
 }
 
-/* --- running commands ------------------------------------------------------------------
- */
-
 static bool parse_braces_plus(struct find_parser *p, struct find_exec *x)
 {
     for (int i = 0; i < x->argc; i++)

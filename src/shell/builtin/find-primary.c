@@ -34,9 +34,6 @@ static const char *argument(struct find_parser *p, const char *name)
     return NULL;
 }
 
-/* --- options ---------------------------------------------------------------------------
- */
-
 enum { OPTION_NOTHING, OPTION_DEPTH, OPTION_DEVICE, OPTION_DAY_START, OPTION_FOLLOW };
 
 static bool parse_option(struct find_parser *p, const char *name, struct find_expr *out)
@@ -105,9 +102,6 @@ static bool parse_regex_type(
     return true;
 }
 
-/* --- patterns --------------------------------------------------------------------------
- */
-
 enum { PATTERN_EXACT, PATTERN_FOLDED };
 
 static bool parse_pattern(struct find_parser *p, const char *name, struct find_expr *out)
@@ -168,9 +162,6 @@ static bool parse_regex(struct find_parser *p, const char *name, struct find_exp
     f->regexes[f->regex_count++] = out->regex;
     return true;
 }
-
-/* --- kinds of files --------------------------------------------------------------------
- */
 
 static const char type_letters[] = {
     [VFS_FILE] = 'f',
@@ -310,9 +301,6 @@ static bool parse_nothing(struct find_parser *p, const char *name, struct find_e
     return true;
 }
 
-/* --- times and other files -------------------------------------------------------------
- */
-
 #define NS_PER_SECOND ((int64_t)1000000000)
 #define DAY_SECONDS   86400
 
@@ -428,9 +416,6 @@ static bool parse_same_file(
     return true;
 }
 
-/* --- actions ---------------------------------------------------------------------------
- */
-
 enum { ACTION_PLAIN, ACTION_DELETE, ACTION_PRUNE, ACTION_QUIT };
 
 static bool parse_action(struct find_parser *p, const char *name, struct find_expr *out)
@@ -460,9 +445,6 @@ static bool parse_exec(struct find_parser *p, const char *name, struct find_expr
         out->eval = find_exec_many;
     return ok;
 }
-
-/* --- the table -------------------------------------------------------------------------
- */
 
 static const struct primary primaries[] = {
     { "-amin", parse_age, find_age, TIME_ACCESS },

@@ -24,9 +24,6 @@ bool find_print0(struct find *f, const struct find_expr *e, struct find_file *fi
     return cmd_put(f->c, str_of(file->path)) && cmd_putc(f->c, 0);
 }
 
-/* --- formats ---------------------------------------------------------------------------
- */
-
 struct piece {
     struct str literal; /* before the directive */
     char directive;     /* 0: none; 'T': a time, whose letter follows */
@@ -163,9 +160,6 @@ bool find_format_parse(struct find *f, const char *text, struct find_format **ou
     return true;
 }
 
-/* --- times -----------------------------------------------------------------------------
- */
-
 static void add_time(int64_t ns, char letter, struct buf *out)
 {
     static const struct {
@@ -190,9 +184,6 @@ static void add_time(int64_t ns, char letter, struct buf *out)
     else
         buf_add(out, str_of(format));
 }
-
-/* --- one directive ---------------------------------------------------------------------
- */
 
 static struct str directory_of(const struct find_file *file)
 {
@@ -370,9 +361,6 @@ bool find_printf(struct find *f, const struct find_expr *e, struct find_file *fi
     }
     return cmd_put(f->c, buf_str(&line));
 }
-
-/* --- -ls -------------------------------------------------------------------------------
- */
 
 /* Names as -ls shows them: blanks and what cannot be printed as escapes. */
 static void add_escaped(struct str name, struct buf *out)

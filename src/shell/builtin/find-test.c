@@ -10,9 +10,6 @@ bool find_eval(struct find *f, const struct find_expr *e, struct find_file *file
     return e->eval(f, e, file);
 }
 
-/* --- operators -------------------------------------------------------------------------
- */
-
 bool find_and(struct find *f, const struct find_expr *e, struct find_file *file)
 {
     for (size_t i = 0; i < e->count; i++)
@@ -54,9 +51,6 @@ bool find_false(struct find *f, const struct find_expr *e, struct find_file *fil
     return false;
 }
 
-/* --- names -----------------------------------------------------------------------------
- */
-
 static bool matches(const struct find_expr *e, struct str text)
 {
     return pattern_match(e->text, text, e->fold ? PATTERN_FOLD : 0);
@@ -93,9 +87,6 @@ bool find_regex(struct find *f, const struct find_expr *e, struct find_file *fil
     }
     return r == REGEX_YES;
 }
-
-/* --- what a stat tells -----------------------------------------------------------------
- */
 
 static enum vfs_follow follow_of(const struct find *f, const struct find_file *file)
 {

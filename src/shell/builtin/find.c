@@ -11,9 +11,6 @@ void find_failed(struct find *f, const char *name, int errnum)
     f->status = 1;
 }
 
-/* --- the walk --------------------------------------------------------------------------
- */
-
 static struct find_file file_of(const struct dirwalk_entry *e)
 {
     struct str bare = name_without_slashes(e->path);
@@ -108,9 +105,6 @@ static void walk(struct find *f, const char *start)
         visit(f, w, &e);
     dirwalk_destroy(w);
 }
-
-/* --- the command -----------------------------------------------------------------------
- */
 
 /* -H, -L, -P and what is ignored; where the operands begin. */
 static int read_leading_options(struct find *f, int argc, char **argv)

@@ -62,9 +62,6 @@ static void message(struct grep_searcher *s, const char *what)
     buf_addf(&s->sink->messages, "grep: %s: %s\n", s->file->name, what);
 }
 
-/* --- reading ---------------------------------------------------------------------------
- */
-
 /* At most one line of the stream, or 0 at its end. */
 static size_t read_line_part(struct grep_searcher *s, char *to, size_t size)
 {
@@ -222,9 +219,6 @@ static size_t lines_end(const struct grep_searcher *s)
     return eol ? (size_t)(eol + 1 - s->data) : s->pos;
 }
 
-/* --- printing --------------------------------------------------------------------------
- */
-
 /* Hand on what was printed, when it is enough; false: stop. */
 static bool go_on(struct grep_searcher *s)
 {
@@ -354,9 +348,6 @@ static bool put_selected(struct grep_searcher *s, size_t start, size_t end)
     }
     return go_on(s);
 }
-
-/* --- searching -------------------------------------------------------------------------
- */
 
 /* The first line in [pos, end) that the pattern matches. */
 static bool find_match(

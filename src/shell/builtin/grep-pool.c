@@ -63,9 +63,6 @@ static struct job *job_at(struct grep_pool *p, size_t i)
     return &p->jobs[i % SLOTS];
 }
 
-/* --- in the threads --------------------------------------------------------------------
- */
-
 static bool worker_alive(struct grep_sink *sink, uint64_t steps)
 {
     struct worker *w = sink->owner;
@@ -164,9 +161,6 @@ static void *work(void *arg)
     return NULL;
 }
 
-/* --- starting --------------------------------------------------------------------------
- */
-
 static size_t thread_count(void)
 {
     cpu_set_t set;
@@ -234,9 +228,6 @@ struct grep_pool *grep_pool_create(struct grep_run *run)
     free_pool(p);
     return NULL;
 }
-
-/* --- in the command --------------------------------------------------------------------
- */
 
 /* Wait a little for the first job; false: the budget is spent.  Called with the lock. */
 static bool wait_for_first(struct grep_pool *p)

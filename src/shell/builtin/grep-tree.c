@@ -27,9 +27,6 @@ static void search_file(struct grep_run *run, const struct grep_file *file)
     grep_note(run, selected, !ok);
 }
 
-/* --- globs -----------------------------------------------------------------------------
- */
-
 static bool glob_matches(const struct grep_glob *glob, const char *name, bool is_operand)
 {
     if (pattern_match(glob->pattern, str_of(name), 0))
@@ -59,9 +56,6 @@ static bool takes_dir(const struct grep *g, const char *name, bool is_operand)
 {
     return grep_glob_takes(g->dir_globs, g->dir_glob_count, name, is_operand);
 }
-
-/* --- trees -----------------------------------------------------------------------------
- */
 
 struct tree {
     struct grep_run *run;
@@ -165,9 +159,6 @@ void grep_here(struct grep_run *run)
 {
     search_tree(run, ".", false);
 }
-
-/* --- operands --------------------------------------------------------------------------
- */
 
 static void search_stream(
         struct grep_run *run, struct stream *stream, const char *name, bool several)

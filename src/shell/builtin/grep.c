@@ -102,9 +102,6 @@ struct setup {
     int last_digit;                  /* argument that its last digit was in; -1: none */
 };
 
-/* --- options ---------------------------------------------------------------------------
- */
-
 static void add_pattern(struct setup *s, struct str text)
 {
     buf_add(&s->patterns, text);
@@ -392,9 +389,6 @@ static bool read_options(struct setup *s)
             return false;
     return true;
 }
-
-/* --- running ---------------------------------------------------------------------------
- */
 
 static void write_err(struct cmd *c, struct str text)
 {

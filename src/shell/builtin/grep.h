@@ -46,9 +46,6 @@ struct grep {
     size_t max_line; /* bytes */
 };
 
-/* --- one file (grep-file.c) -----------------------------------------------------------
- */
-
 /* Where output goes: to the command's stdout, or into a buffer for the command to print.
  */
 struct grep_sink {
@@ -77,9 +74,6 @@ void grep_searcher_destroy(struct grep_searcher *s);
 bool grep_file(struct grep_searcher *s, const struct grep_file *file,
         struct grep_sink *sink, bool *selected);
 
-/* --- all files (grep-tree.c) ----------------------------------------------------------
- */
-
 struct grep_pool;
 
 struct grep_run {
@@ -98,9 +92,6 @@ void grep_here(struct grep_run *run);
 bool grep_glob_takes(
         const struct grep_glob *globs, size_t count, const char *name, bool is_operand);
 void grep_note(struct grep_run *run, bool selected, bool failed);
-
-/* --- helper threads (grep-pool.c) -----------------------------------------------------
- */
 
 /* NULL: threads cannot be had, or would not help. */
 struct grep_pool *grep_pool_create(struct grep_run *run);

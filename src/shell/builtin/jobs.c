@@ -90,9 +90,6 @@ static int cmd_wait(struct cmd *c)
     return status;
 }
 
-/* --- kill ----------------------------------------------------------------------------
- */
-
 static const char kill_usage[] =
         "kill [-s sigspec | -n signum | -sigspec] pid | jobspec ... or kill -l [sigspec]";
 

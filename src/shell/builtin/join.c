@@ -56,9 +56,6 @@ struct join {
     size_t output_count, output_cap;
 };
 
-/* --- lines ----------------------------------------------------------------------------
- */
-
 static void free_line(struct line *line)
 {
     if (!line)
@@ -207,9 +204,6 @@ static void fill_group(struct join *j, int which)
     }
 }
 
-/* --- output ---------------------------------------------------------------------------
- */
-
 static void add_value(
         const struct join *j, const struct line *line, size_t field, struct buf *out)
 {
@@ -317,9 +311,6 @@ static bool join_all(struct join *j)
         cmd_err(j->c, "input is not in sorted order");
     return ok && !j->failed && !budget_stopped(j->c->budget);
 }
-
-/* --- options --------------------------------------------------------------------------
- */
 
 static bool bad_field(struct join *j, struct str text)
 {

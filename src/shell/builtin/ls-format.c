@@ -6,9 +6,6 @@
 
 #include <stdio.h>
 
-/* --- names ----------------------------------------------------------------------------
- */
-
 char ls_mark_of(const struct ls *ls, enum vfs_type type, uint32_t mode)
 {
     if (type == VFS_DIR)
@@ -94,9 +91,6 @@ void ls_add_name(const struct ls *ls, const struct ls_file *f, struct buf *out)
         buf_addc(out, mark);
 }
 
-/* --- inode and blocks -----------------------------------------------------------------
- */
-
 const char *ls_size_text(const struct ls *ls, uint64_t bytes, bool blocks, char out[24])
 {
     if (ls->human || ls->si)
@@ -151,9 +145,6 @@ bool ls_print_total(struct ls *ls, const struct ls_file *files, size_t count)
     return cmd_printf(
             ls->c, "total %s%c", ls_size_text(ls, blocks * 512, true, text), ls->end);
 }
-
-/* --- layouts without details ----------------------------------------------------------
- */
 
 static struct str whole_name(
         const struct ls *ls, const struct ls_file *f, struct ls_widths w, struct buf *out)

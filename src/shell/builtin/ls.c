@@ -97,9 +97,6 @@ struct pending {
     size_t count, cap;
 };
 
-/* --- one file -------------------------------------------------------------------------
- */
-
 static void failed(
         struct ls *ls, const char *what, const char *name, int errnum, int status)
 {
@@ -158,9 +155,6 @@ static void look(struct ls *ls, const char *dir, struct arena *arena, struct ls_
         look_behind_link(ls, path, arena, f);
     arena_rewind(ls->c->arena, mark);
 }
-
-/* --- one directory --------------------------------------------------------------------
- */
 
 static bool is_wanted(const struct ls *ls, struct str name)
 {
@@ -256,9 +250,6 @@ static bool list_dir(
            (!total || ls_print_total(ls, files, count)) && ls_print(ls, files, count);
 }
 
-/* --- operands -------------------------------------------------------------------------
- */
-
 /* 0, or an errno; follows links as operands are. */
 static int look_at_operand(struct ls *ls, const char *name, struct ls_file *f)
 {
@@ -340,9 +331,6 @@ static void list_operands(struct ls *ls)
         push(&p, dirs[i].name.data);
     list_pending(ls, &p, dir_count, c->argc > 1 || ls->recursive);
 }
-
-/* --- options --------------------------------------------------------------------------
- */
 
 struct word {
     const char *word;

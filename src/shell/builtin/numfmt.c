@@ -53,9 +53,6 @@ static double power_of(double base, int exponent)
     return result;
 }
 
-/* --- reading a number ----------------------------------------------------------------
- */
-
 static bool bad(struct numfmt *n, const char *what, const char *text)
 {
     cmd_err(n->c, "%s: %s", what, quote(n->c, text));
@@ -96,9 +93,6 @@ static bool parse_number(struct numfmt *n, const char *text, double *value, int 
     *digits = 0;
     return true;
 }
-
-/* --- writing it ----------------------------------------------------------------------
- */
 
 static double round_value(const struct numfmt *n, double v)
 {
@@ -224,9 +218,6 @@ static bool put_converted(struct numfmt *n, struct str line, int *status)
     arena_rewind(n->c->arena, mark);
     return cmd_put(n->c, line) && cmd_putc(n->c, '\n');
 }
-
-/* --- options -------------------------------------------------------------------------
- */
 
 static bool parse_word(struct numfmt *n, const char *option, const char *word,
         const char *const *words, size_t count, unsigned *out)

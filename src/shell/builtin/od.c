@@ -49,9 +49,6 @@ struct od {
     bool has_last, starred;
 };
 
-/* --- formats --------------------------------------------------------------------------
- */
-
 static int number_width(char kind, size_t size)
 {
     static const unsigned char octal[] = { 3, 6, 0, 11, 0, 0, 0, 22 },
@@ -131,9 +128,6 @@ static void line_up(struct od *od)
     for (size_t i = 0; i < od->count; i++)
         od->formats[i].pad = widest - od->formats[i].pad;
 }
-
-/* --- lines ----------------------------------------------------------------------------
- */
 
 static const char *char_text(char kind, unsigned char byte, char out[8])
 {
@@ -285,9 +279,6 @@ static bool show(struct od *od, const char *block, size_t len)
     return cmd_put(od->c, buf_str(&out));
 }
 
-/* --- input: all files as one ----------------------------------------------------------
- */
-
 static bool dump(struct od *od, struct inputs *in)
 {
     char *block = arena_zalloc(od->c->arena, od->width + 16);
@@ -330,9 +321,6 @@ static bool dump(struct od *od, struct inputs *in)
         buf_addc(&end, '\n');
     return cmd_put(od->c, buf_str(&end));
 }
-
-/* --- options --------------------------------------------------------------------------
- */
 
 static bool set_number(struct od *od, int key, const char *value, uint64_t *out)
 {

@@ -25,9 +25,6 @@ static int cmd_times(struct cmd *c)
     return cmd_put(c, buf_str(&out)) ? 0 : 1;
 }
 
-/* --- umask ---------------------------------------------------------------------------
- */
-
 /* u=rwx,g+w,o-rwx on what the mask lets through; false: not of that form. */
 static bool symbolic(const char *text, unsigned mask, unsigned *out)
 {
@@ -114,9 +111,6 @@ static int cmd_umask(struct cmd *c)
                       : cmd_printf(c, "%s%04o\n", before, mask);
     return ok ? 0 : 1;
 }
-
-/* --- ulimit --------------------------------------------------------------------------
- */
 
 static const struct {
     char letter;

@@ -188,9 +188,6 @@ static void read_line(struct read *r, struct line *line)
     line->complete = r->chars >= 0 && left == 0;
 }
 
-/* --- splitting -------------------------------------------------------------------------
- */
-
 static bool is_ifs(struct str ifs, char c)
 {
     return c && ifs.len && memchr(ifs.data, c, ifs.len);

@@ -33,34 +33,11 @@ static bool failed(struct rm *r, const char *name, int errnum)
     return false;
 }
 
-static const char *type_name(const struct vfs_stat *st)
-{
-    switch (st->type) {
-    case VFS_FILE:
-        return st->size ? "regular file" : "regular empty file";
-    case VFS_DIR:
-        return "directory";
-    case VFS_LINK:
-        return "symbolic link";
-    case VFS_FIFO:
-        return "fifo";
-    case VFS_SOCKET:
-        return "socket";
-    case VFS_CHAR:
-        return "character special file";
-    case VFS_BLOCK:
-        return "block special file";
-    case VFS_UNKNOWN:
-        break;
-    }
-    return "weird file";
-}
-
 /* May it go? */
 static bool confirmed(struct rm *r, const char *name, const struct vfs_stat *st)
 {
     return r->asking != ASK_ALWAYS ||
-           ask(r->c, "remove %s %s?", type_name(st), quote(r->c, name));
+           ask(r->c, "remove %s %s?", file_type_name(st), quote(r->c, name));
 }
 
 static bool removed(struct rm *r, const char *name, bool is_dir)

@@ -23,9 +23,6 @@ struct seq {
     char *before, *after, spec[32];
 };
 
-/* --- operands -------------------------------------------------------------------------
- */
-
 static int decimals(const char *text)
 {
     const char *dot = strchr(text, '.');
@@ -84,9 +81,6 @@ static bool parse_operands(struct seq *s)
                   fabsl(s->step) < most && (fabsl(s->last) < most || isinf(s->last));
     return true;
 }
-
-/* --- format ---------------------------------------------------------------------------
- */
 
 static bool bad_format(struct seq *s, const char *why)
 {
@@ -148,9 +142,6 @@ static struct str format_number(struct seq *s, long double value, char *text, si
     }
     return (struct str){ text, n < 0 ? 0 : (size_t)n < size ? (size_t)n : size - 1 };
 }
-
-/* --- counting -------------------------------------------------------------------------
- */
 
 /* Add one to a decimal number of `len` digits that ends before `end`. */
 static size_t increment(char *end, size_t len)

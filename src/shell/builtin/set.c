@@ -87,9 +87,6 @@ static int cmd_set(struct cmd *c)
     return 0;
 }
 
-/* --- shopt ---------------------------------------------------------------------------
- */
-
 struct shopt_table {
     const struct setopt *(*at)(size_t);
     const struct setopt *(*find)(struct str);

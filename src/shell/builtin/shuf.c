@@ -59,9 +59,6 @@ static bool put_number(struct shuf *s, uint64_t n)
     return put_line(s, buf_str(&text));
 }
 
-/* --- lines ----------------------------------------------------------------------------
- */
-
 static bool add_line(struct shuf *s, struct str line)
 {
     GROW(s->lines, s->line_count, s->line_cap);
@@ -117,9 +114,6 @@ static bool repeat_lines(struct shuf *s)
             return false;
     return true;
 }
-
-/* --- numbers --------------------------------------------------------------------------
- */
 
 /* A deck of numbers of which only those that were swapped are held: index -> number. */
 struct swapped {
@@ -198,9 +192,6 @@ static bool shuffle_numbers(struct shuf *s)
             return false;
     return true;
 }
-
-/* --- options --------------------------------------------------------------------------
- */
 
 static bool set_range(struct shuf *s, const char *value)
 {

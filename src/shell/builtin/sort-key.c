@@ -10,9 +10,6 @@ static bool is_blank(char ch)
     return ch == ' ' || ch == '\t';
 }
 
-/* --- reading -k -----------------------------------------------------------------------
- */
-
 bool sort_how_set(struct sort_how *how, char letter)
 {
     static const struct {
@@ -165,9 +162,6 @@ bool sort_rule_finish(struct sort_rule *rule, struct error *err)
     return true;
 }
 
-/* --- finding a key in a line ----------------------------------------------------------
- */
-
 /* Past one field; with a separator the place of it. */
 static size_t field_end(struct str s, size_t i, int separator)
 {
@@ -222,9 +216,6 @@ static struct str find_key(struct str s, const struct sort_key *key, int separat
     size_t start = key_start(s, key, separator), end = key_end(s, key, separator);
     return end > start ? str_sub(s, start, end - start) : str_sub(s, start, 0);
 }
-
-/* --- comparing ------------------------------------------------------------------------
- */
 
 struct number {
     bool negative;
@@ -395,9 +386,6 @@ static int compare_key(const struct sort_rule *rule, const struct sort_how *how,
     bool translated = how->fold || how->dictionary || how->printable;
     return translated ? compare_translated(how, a, b) : str_cmp(a, b);
 }
-
-/* --- the first eight bytes of a key, as a number that orders like it -------------------
- */
 
 static uint64_t bytes_prefix(const struct sort_how *how, struct str s)
 {

@@ -41,9 +41,6 @@ struct split {
     uint64_t used;      /* bytes or lines in it */
 };
 
-/* --- names ----------------------------------------------------------------------------
- */
-
 /* aa .. yz, zaaa .. zyzz and so on: the suffix grows, and still sorts. */
 static bool find_name(struct split *s, uint64_t number, char **out)
 {
@@ -119,9 +116,6 @@ static bool put(struct split *s, struct str data)
         return false;
     return stream_write(s->out, data);
 }
-
-/* --- ways to split --------------------------------------------------------------------
- */
 
 static bool by_bytes(struct split *s, struct stream *in)
 {
@@ -259,9 +253,6 @@ static bool split_input(struct split *s, struct stream *in)
         return by_lines(s, in);
     }
 }
-
-/* --- options --------------------------------------------------------------------------
- */
 
 static bool set_how(
         struct split *s, int how, const char *what, const char *text, const char *value)

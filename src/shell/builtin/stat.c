@@ -34,29 +34,6 @@ struct spec { /* %[flags][width][.precision]letter */
     char letter;
 };
 
-static const char *type_name(const struct vfs_stat *st)
-{
-    switch (st->type) {
-    case VFS_FILE:
-        return st->size ? "regular file" : "regular empty file";
-    case VFS_DIR:
-        return "directory";
-    case VFS_LINK:
-        return "symbolic link";
-    case VFS_FIFO:
-        return "fifo";
-    case VFS_SOCKET:
-        return "socket";
-    case VFS_CHAR:
-        return "character special file";
-    case VFS_BLOCK:
-        return "block special file";
-    case VFS_UNKNOWN:
-        break;
-    }
-    return "weird file";
-}
-
 static uint32_t raw_mode(const struct vfs_stat *st)
 {
     static const uint32_t types[] = { [VFS_FILE] = S_IFREG,
@@ -69,9 +46,6 @@ static uint32_t raw_mode(const struct vfs_stat *st)
         [VFS_UNKNOWN] = 0 };
     return types[st->type] | st->mode;
 }
-
-/* --- values of one letter -------------------------------------------------------------
- */
 
 static bool number_of(char letter, const struct vfs_stat *st, uint64_t *out)
 {
@@ -163,7 +137,7 @@ static bool add_text(struct stat_cmd *s, const struct spec *spec, const char *na
         buf_add(out, str_of(mode));
         return true;
     case 'F':
-        buf_add(out, str_of(type_name(st)));
+        buf_add(out, str_of(file_type_name(st)));
         return true;
     case 'G':
         add_owner(group_name(s->c, st->gid), out);
@@ -193,9 +167,6 @@ static bool add_text(struct stat_cmd *s, const struct spec *spec, const char *na
         return true;
     }
 }
-
-/* --- formats --------------------------------------------------------------------------
- */
 
 static void add_padded(
         const struct spec *spec, struct str text, bool number, struct buf *out)

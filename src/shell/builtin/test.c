@@ -108,9 +108,6 @@ static bool unary(struct test *t, const char *op, const char *operand)
     return filetest_unary(t->c->shell, op[1], str_of(operand));
 }
 
-/* --- five arguments and more, and what the short forms leave over ---------------------
- */
-
 static bool parse_or(struct test *t);
 
 static const char *peek(const struct test *t, int ahead)
@@ -196,9 +193,6 @@ static bool parse_long(struct test *t)
         return fail(t, NULL, "too many arguments");
     return value;
 }
-
-/* --- up to four -----------------------------------------------------------------------
- */
 
 static bool one(const char *arg)
 {

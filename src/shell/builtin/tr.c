@@ -32,9 +32,6 @@ struct tr {
     bool drop[256], once[256];
 };
 
-/* --- sets -----------------------------------------------------------------------------
- */
-
 static bool in_class(struct str name, int ch, bool *known)
 {
     bool upper = ch >= 'A' && ch <= 'Z', lower = ch >= 'a' && ch <= 'z';
@@ -225,9 +222,6 @@ static void expand_fill(struct set *set, size_t want)
     set->len = want;
 }
 
-/* --- tables ---------------------------------------------------------------------------
- */
-
 static void mark(bool *table, const struct set *set)
 {
     for (size_t i = 0; i < set->len; i++)
@@ -274,9 +268,6 @@ static bool build(struct tr *tr, const char *first, const char *second)
         mark(tr->once, second ? &to : &from);
     return tr->delete || !second || build_map(tr, &from, &to);
 }
-
-/* --- work -----------------------------------------------------------------------------
- */
 
 static bool translate(struct tr *tr)
 {

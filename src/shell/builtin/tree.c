@@ -47,9 +47,6 @@ struct tree {
     int status;
 };
 
-/* --- one directory --------------------------------------------------------------------
- */
-
 /* Does the name match one of "a|b|c"? */
 static bool matches(const char *patterns, struct str name)
 {
@@ -112,9 +109,6 @@ static int enter(struct tree *t)
     t->levels[t->depth++] = level;
     return 0;
 }
-
-/* --- printing -------------------------------------------------------------------------
- */
 
 static void add_size(const struct tree *t, const struct vfs_stat *st, struct buf *line)
 {

@@ -106,9 +106,6 @@ static bool read_pairs(struct tsort *t, const char *name, struct str text)
     return true;
 }
 
-/* --- order ---------------------------------------------------------------------------
- */
-
 static int by_name(const void *a, const void *b)
 {
     return str_cmp((*(struct item *const *)a)->name, (*(struct item *const *)b)->name);

@@ -47,9 +47,6 @@ struct xargs {
     int status;
 };
 
-/* --- items ----------------------------------------------------------------------------
- */
-
 static int next_char(struct xargs *x)
 {
     if (x->at == x->view.len) {
@@ -135,9 +132,6 @@ static enum item next_item(struct xargs *x)
         return ITEM_NONE;
     return found;
 }
-
-/* --- commands -------------------------------------------------------------------------
- */
 
 static void show_command(struct xargs *x, int argc, char **argv)
 {
@@ -272,9 +266,6 @@ static void run_all(struct xargs *x)
     if (x->item_count || alone)
         run_items(x);
 }
-
-/* --- options --------------------------------------------------------------------------
- */
 
 /* One character, or an escape: \n \t \0 \\ \xHH \OOO. */
 static bool parse_delimiter(const char *text, char *out)

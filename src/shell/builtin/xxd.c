@@ -74,9 +74,6 @@ static int dump(struct xxd *x, struct dump *in)
     return in->in.status;
 }
 
-/* --- a C array -----------------------------------------------------------------------
- */
-
 static void add_identifier(const char *name, struct buf *out)
 {
     if (isdigit((unsigned char)*name))
@@ -116,9 +113,6 @@ static int include(struct xxd *x, struct dump *in)
     }
     return put(x, &out) ? in->in.status : 1;
 }
-
-/* --- back to bytes -------------------------------------------------------------------
- */
 
 static int hex_value(char ch)
 {
@@ -185,9 +179,6 @@ static int revert(struct xxd *x, struct dump *in)
         }
     return in->in.status;
 }
-
-/* --- options -------------------------------------------------------------------------
- */
 
 static bool set_option(struct xxd *x, int key, const char *value)
 {

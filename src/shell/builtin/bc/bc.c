@@ -41,9 +41,6 @@ struct bc {
 static struct decimal expression(struct bc *b, int level);
 static void statement(struct bc *b);
 
-/* --- reading -------------------------------------------------------------------------
- */
-
 static char look(struct bc *b)
 {
     while (b->at < b->text.len) {
@@ -117,9 +114,6 @@ static void expect(struct bc *b, const char *token)
         fail(b, "syntax error");
 }
 
-/* --- variables -----------------------------------------------------------------------
- */
-
 static struct variable *find(struct bc *b, struct str name)
 {
     for (size_t i = 0; i < b->name_count; i++)
@@ -152,9 +146,6 @@ static void set(struct bc *b, struct str name, struct decimal value)
     else
         fail(b, "scale out of range");
 }
-
-/* --- expressions ---------------------------------------------------------------------
- */
 
 static size_t larger(size_t a, size_t b)
 {
@@ -323,9 +314,6 @@ static struct decimal expression(struct bc *b, int level)
     }
     return x;
 }
-
-/* --- statements ----------------------------------------------------------------------
- */
 
 static bool put_number(struct bc *b, struct decimal x)
 {

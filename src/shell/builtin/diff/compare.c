@@ -174,9 +174,6 @@ static bool compare_box(struct search *s, struct box box)
     }
 }
 
-/* --- lines that only one file has ----------------------------------------------------
- */
-
 static size_t keep_shared(struct diff_file *f, const bool *in_other, struct sequence *out)
 {
     size_t n = 0;
@@ -200,9 +197,6 @@ static bool *ids_in(const struct diff_file *f, uint32_t count)
         in[f->ids[i]] = true;
     return in;
 }
-
-/* --- where a change lies among equal lines -------------------------------------------
- */
 
 /* How many changed lines `f` has before each of its unchanged ones, and at the end. */
 static uint32_t *gaps_of(const struct diff_file *f)

@@ -69,9 +69,6 @@ static bool split_lines(struct diff *d, struct diff_file *f)
     return true;
 }
 
-/* --- equal lines ---------------------------------------------------------------------
- */
-
 static bool is_space(char ch)
 {
     return ch == ' ' || (ch >= '\t' && ch <= '\r');

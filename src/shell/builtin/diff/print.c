@@ -21,9 +21,6 @@ static bool put_lines(struct diff *d, const struct diff_file *f, size_t from, si
     return true;
 }
 
-/* --- normal --------------------------------------------------------------------------
- */
-
 static bool put_range(struct diff *d, size_t start, size_t count)
 {
     if (count > 1)
@@ -45,9 +42,6 @@ static bool print_normal(
            put_lines(
                    d, &pair->files[1], h->start[1], h->start[1] + h->count[1], STR("> "));
 }
-
-/* --- unified and context -------------------------------------------------------------
- */
 
 struct view { /* hunks that are shown together, with the lines around them */
     const struct diff_hunk *first, *last;

@@ -21,9 +21,6 @@ static bool is_binary(const struct diff_file *f)
     return start.len && memchr(start.data, 0, start.len);
 }
 
-/* --- two files -----------------------------------------------------------------------
- */
-
 static int say_same(struct diff *d, const char *a, const char *b)
 {
     if (d->report_same && !cmd_printf(d->c, "Files %s and %s are identical\n", a, b))
@@ -87,9 +84,6 @@ static int compare_files(
     diff_pair_finish(&pair);
     return status;
 }
-
-/* --- two folders ---------------------------------------------------------------------
- */
 
 struct folder {
     const char *name; /* as it is shown */

@@ -72,9 +72,6 @@ static void take_no_newline(struct reader *r, struct patch_hunk *h)
         text->len--;
 }
 
-/* --- unified -------------------------------------------------------------------------
- */
-
 static bool read_unified(struct reader *r, struct patch_hunk *h)
 {
     struct str head = str_from(take(r), 4);
@@ -98,9 +95,6 @@ static bool read_unified(struct reader *r, struct patch_hunk *h)
     }
     return true;
 }
-
-/* --- normal --------------------------------------------------------------------------
- */
 
 /* "3,4c5" : a range, a letter, a range. */
 static bool read_command(struct str line, struct patch_hunk *h, char *letter)
@@ -153,9 +147,6 @@ static bool read_normal(struct reader *r, struct patch_hunk *h)
            (letter != 'c' || str_starts(take(r), STR("---"))) &&
            read_lines(r, h, h->count[1], STR("> "), '+');
 }
-
-/* --- a file --------------------------------------------------------------------------
- */
 
 static bool begins_normal(struct str line)
 {

@@ -45,9 +45,6 @@ struct job {
     size_t failed;
 };
 
-/* --- which file ----------------------------------------------------------------------
- */
-
 static const char *strip_name(const struct patch *p, struct str name)
 {
     char *text = arena_cstr(p->c->arena, name);
@@ -80,9 +77,6 @@ static const char *choose_name(const struct patch *p, const struct patch_file *f
             return names[i];
     return f->is_null[0] || (f->count && !f->hunks[0].count[0]) ? names[1] : NULL;
 }
-
-/* --- hunks ---------------------------------------------------------------------------
- */
 
 static void split_text(struct job *j)
 {
@@ -160,9 +154,6 @@ static bool apply_hunk(struct job *j, const struct patch_file *f, size_t index)
     j->growth += (ptrdiff_t)h->count[1] - (ptrdiff_t)h->count[0];
     return ok;
 }
-
-/* --- files ---------------------------------------------------------------------------
- */
 
 static int read_old(struct job *j)
 {
