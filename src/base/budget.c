@@ -92,7 +92,9 @@ void budget_describe(const struct budget *b, char *text, size_t size)
         snprintf(text, size, "stopped: output limit exceeded");
         break;
     case BUDGET_MEMORY:
-        snprintf(text, size, "stopped: a value became too large (limit %llu MiB)",
+        snprintf(text, size,
+                "stopped: a value, or the variables together, became too large (limit "
+                "%llu MiB)",
                 (unsigned long long)(b->max_memory >> 20));
         break;
     case BUDGET_HEAP:
@@ -103,6 +105,10 @@ void budget_describe(const struct budget *b, char *text, size_t size)
     case BUDGET_DEPTH:
         snprintf(text, size, "stopped: recursion limit of %u levels exceeded",
                 b->max_depth);
+        break;
+    case BUDGET_TASKS:
+        snprintf(
+                text, size, "stopped: limit of stages and jobs running at once exceeded");
         break;
     case BUDGET_TIME:
         snprintf(text, size, "stopped: time limit of %u.%03u s exceeded",

@@ -24,6 +24,7 @@ enum budget_stop {
     BUDGET_MEMORY, /* an expansion, a variable, a sort without a spill became too big */
     BUDGET_HEAP,   /* the process has no memory left (base.h) */
     BUDGET_DEPTH,  /* recursion: functions, subshells, source */
+    BUDGET_TASKS,  /* stages, jobs and substitutions running at once */
     BUDGET_TIME,   /* the deadline passed */
     BUDGET_CANCELLED, /* the client asked us to stop */
 };

@@ -217,7 +217,7 @@ static struct task *make_task(struct sched *s, task_fn *fn, void *arg)
 {
     char *stack = s->count < MAX_TASKS ? take_stack(s) : NULL;
     if (!stack) {
-        budget_stop(s->budget, BUDGET_DEPTH);
+        budget_stop(s->budget, BUDGET_TASKS);
         return NULL;
     }
     s->count++;

@@ -368,6 +368,7 @@ static int limit_status(const struct shell *sh)
     case BUDGET_MEMORY:
     case BUDGET_HEAP:
     case BUDGET_DEPTH:
+    case BUDGET_TASKS:
         break;
     }
     return 126;

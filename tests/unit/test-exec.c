@@ -121,7 +121,7 @@ static void test_limits_leave_a_usable_session(void **state UNUSED)
         { "while true; do :; done", "steps" },
         { "f() { f; }; f", "recursion" },
         { ":(){ :|:; };:", "recursion" },
-        { "b() { b & b & }; b", "recursion" },
+        { "b() { b & b & }; b", "at once" },
         { "x=$(while :; do :; done)", "steps" },
         { "{ while :; do :; done; } > o", "steps" },
         { "f() { local x=1; set -- a; while :; do :; done; }; f 1 2", "steps" },
