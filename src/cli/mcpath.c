@@ -15,6 +15,9 @@ static const char usage[] =
         "  --mount NAME=URL   another folder or memory:// at /mnt/NAME (may be "
         "repeated)\n"
         "  --timeout S        seconds that one call may take (default 55)\n"
+        "  --max-steps N, --max-depth N, --max-memory MIB\n"
+        "                     limits of one call: turns of loops and commands (default\n"
+        "                     500000000), recursion (1000), what variables hold (256)\n"
         "  --transport stdio  how the client is reached (http is not in this build yet)\n"
         "  --host H, --port P for http\n"
         "  --version          print the version\n"
@@ -58,6 +61,9 @@ static bool serve(const struct mcpath_options *o, struct arena *arena, struct er
         .deny_count = o->deny_count,
         .max_output = o->max_output,
         .timeout_ms = o->timeout_ms,
+        .max_steps = o->max_steps,
+        .max_depth = o->max_depth,
+        .max_memory_mib = o->max_memory_mib,
         .root_count = o->mount_count + 1 };
     struct setup_root *roots = arena_zalloc(arena, setup.root_count * sizeof(*roots));
     struct str *deny = arena_alloc(arena, (setup.deny_count + 1) * sizeof(*deny));

@@ -56,6 +56,26 @@ static bool set_max_output(struct reading *r, const char *value, struct error *e
     return true;
 }
 
+static bool set_max_steps(struct reading *r, const char *value, struct error *err)
+{
+    int64_t n = 0;
+    if (!str_int(str_of(value), &n) || n < 1 || n > OPTIONS_MAX_STEPS)
+        return error_set(err, ERR_INVALID, "'%.80s' is not a whole number from 1 to %lld",
+                value, (long long)OPTIONS_MAX_STEPS);
+    r->options->max_steps = (uint64_t)n;
+    return true;
+}
+
+static bool set_max_depth(struct reading *r, const char *value, struct error *err)
+{
+    return parse_count(value, 1, OPTIONS_MAX_DEPTH, &r->options->max_depth, err);
+}
+
+static bool set_max_memory(struct reading *r, const char *value, struct error *err)
+{
+    return parse_count(value, 1, OPTIONS_MAX_MEMORY, &r->options->max_memory_mib, err);
+}
+
 static bool set_port(struct reading *r, const char *value, struct error *err)
 {
     return parse_count(value, 1, 65535, &r->options->port, err);
@@ -131,7 +151,10 @@ static const struct {
     { "--deny", true, set_deny },
     { "--help", false, NULL },
     { "--host", true, set_host },
+    { "--max-depth", true, set_max_depth },
+    { "--max-memory", true, set_max_memory },
     { "--max-output", true, set_max_output },
+    { "--max-steps", true, set_max_steps },
     { "--mount", true, set_mount },
     { "--port", true, set_port },
     { "--read-only", false, set_read_only },

@@ -9,8 +9,11 @@
 
 #include "cli/location.h"
 
-#define OPTIONS_MAX_OUTPUT  10000000 /* the greatest --max-output */
-#define OPTIONS_MAX_TIMEOUT 86400    /* the greatest --timeout, in seconds */
+#define OPTIONS_MAX_OUTPUT  10000000      /* the greatest --max-output */
+#define OPTIONS_MAX_STEPS   1000000000000 /* the greatest --max-steps */
+#define OPTIONS_MAX_DEPTH   100000        /* the greatest --max-depth */
+#define OPTIONS_MAX_MEMORY  2048          /* the greatest --max-memory, in MiB */
+#define OPTIONS_MAX_TIMEOUT 86400         /* the greatest --timeout, in seconds */
 
 enum transport { TRANSPORT_STDIO, TRANSPORT_HTTP };
 
@@ -29,6 +32,8 @@ struct mcpath_options {
     size_t mount_count;
     unsigned max_output; /* characters */
     unsigned timeout_ms;
+    uint64_t max_steps; /* 0: the shell's own limit; these three */
+    unsigned max_depth, max_memory_mib;
     enum transport transport;
     const char *host;
     unsigned port;

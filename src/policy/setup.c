@@ -30,6 +30,9 @@ void setup_write(const struct setup *s, struct buf *out)
     json_object_set_new(object, "deny", deny);
     json_object_set_new(object, "max_output", json_integer(s->max_output));
     json_object_set_new(object, "timeout_ms", json_integer(s->timeout_ms));
+    json_object_set_new(object, "max_steps", json_integer((json_int_t)s->max_steps));
+    json_object_set_new(object, "max_depth", json_integer(s->max_depth));
+    json_object_set_new(object, "max_memory_mib", json_integer(s->max_memory_mib));
     for (size_t i = 0; i < s->root_count; i++)
         json_array_append_new(roots, root_json(&s->roots[i]));
     json_object_set_new(object, "roots", roots);
@@ -117,6 +120,32 @@ static bool parse_deny(
     return true;
 }
 
+/* 0 if it is left out. */
+static bool take_limit(const json_t *object, const char *key, int64_t most, int64_t *out,
+        struct error *err)
+{
+    const json_t *value = json_object_get(object, key);
+    json_int_t n = json_integer_value(value);
+    if (value && (!json_is_integer(value) || n < 0 || n > most))
+        return error_set(err, ERR_INVALID, "'%s' must be a number up to %lld", key,
+                (long long)most);
+    *out = n;
+    return true;
+}
+
+static bool parse_limits(const json_t *object, struct setup *out, struct error *err)
+{
+    int64_t steps, depth, memory;
+    if (!take_limit(object, "max_steps", INT64_MAX, &steps, err) ||
+            !take_limit(object, "max_depth", UINT32_MAX, &depth, err) ||
+            !take_limit(object, "max_memory_mib", UINT32_MAX, &memory, err))
+        return false;
+    out->max_steps = (uint64_t)steps;
+    out->max_depth = (unsigned)depth;
+    out->max_memory_mib = (unsigned)memory;
+    return true;
+}
+
 static bool parse_fields(
         const json_t *object, struct arena *arena, struct setup *out, struct error *err)
 {
@@ -124,6 +153,7 @@ static bool parse_fields(
     return take_text(object, "name", arena, &out->name, err) &&
            take_positive(object, "max_output", &out->max_output, err) &&
            take_positive(object, "timeout_ms", &out->timeout_ms, err) &&
+           parse_limits(object, out, err) &&
            parse_deny(json_object_get(object, "deny"), arena, out, err) &&
            parse_roots(json_object_get(object, "roots"), arena, out, err);
 }

@@ -34,8 +34,11 @@ struct setup {
     bool read_only;
     const struct str *deny; /* added to the built-in rules */
     size_t deny_count;
-    unsigned max_output;            /* characters of one result; never 0 */
-    unsigned timeout_ms;            /* wall time of one call; never 0 */
+    unsigned max_output; /* characters of one result; never 0 */
+    unsigned timeout_ms; /* wall time of one call; never 0 */
+    /* Limits of one call; 0: what the shell has by itself. */
+    uint64_t max_steps;
+    unsigned max_depth, max_memory_mib;
     const struct setup_root *roots; /* the first is "/" */
     size_t root_count;
 };

@@ -26,11 +26,23 @@ static int collect(void *user, struct str data)
     return 0;
 }
 
+static struct shell_limits limits_of(const struct setup *setup)
+{
+    struct shell_limits limits = SHELL_LIMITS;
+    limits.timeout_ms = setup->timeout_ms;
+    if (setup->max_steps)
+        limits.max_steps = setup->max_steps;
+    if (setup->max_depth)
+        limits.max_depth = setup->max_depth;
+    if (setup->max_memory_mib)
+        limits.max_memory = (uint64_t)setup->max_memory_mib << 20;
+    return limits;
+}
+
 /* stdout and stderr are one sink, so that the text has the order of a terminal. */
 static int run_captured(struct worker *w, struct str command, struct capture *capture)
 {
-    struct shell_limits limits = SHELL_LIMITS;
-    limits.timeout_ms = w->setup->timeout_ms;
+    struct shell_limits limits = limits_of(w->setup);
     struct stream *in = stream_null(), *out = stream_sink(collect, capture);
     bool exited;
     alarm_start(limits.timeout_ms);

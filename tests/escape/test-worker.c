@@ -38,8 +38,14 @@ static void send_setup(struct fixture *f, bool read_only)
         { STR("/"), SETUP_LOCAL, SETUP_FIRST_ROOT_FD, str_of(f->folder) },
         { STR("/mnt/scratch"), SETUP_MEMORY, -1, STR("") },
     };
-    const struct setup setup = { STR("mcpath"), read_only, deny, ARRAY_LEN(deny), 1000,
-        TIMEOUT_MS, roots, ARRAY_LEN(roots) };
+    const struct setup setup = { .name = STR("mcpath"),
+        .read_only = read_only,
+        .deny = deny,
+        .deny_count = ARRAY_LEN(deny),
+        .max_output = 1000,
+        .timeout_ms = TIMEOUT_MS,
+        .roots = roots,
+        .root_count = ARRAY_LEN(roots) };
     auto_buf json = BUF((size_t)1 << 16);
     setup_write(&setup, &json);
     const struct wire_message m = { WIRE_SETUP, 1, { buf_str(&json) } };

@@ -2,7 +2,7 @@
 
 #include "unit.h"
 
-#define MAX_WORDS 8
+#define MAX_WORDS 16
 
 static bool parse(const char *const *words, struct arena *arena,
         struct mcpath_options *out, struct error *err)
@@ -36,7 +36,8 @@ static void test_values(void **state UNUSED)
 {
     auto_arena *arena = arena_create();
     const char *const words[] = { "--read-only", "/srv", "--deny=*.a", "--deny", "b c",
-        "--timeout=1.25", "--max-output=7", NULL };
+        "--timeout=1.25", "--max-output=7", "--max-steps", "5000000000", "--max-depth=9",
+        "--max-memory", "64", NULL };
     struct mcpath_options o;
     struct error err;
     assert_true(parse(words, arena, &o, &err));
@@ -48,6 +49,7 @@ static void test_values(void **state UNUSED)
     assert_null(o.deny[2]);
     assert_int_equal(o.timeout_ms, 1250);
     assert_int_equal(o.max_output, 7);
+    assert_true(o.max_steps == 5000000000 && o.max_depth == 9 && o.max_memory_mib == 64);
     const char *const mounts[] = { "--mount", "a=memory://", "--mount=b.c-d=file:///tmp",
         "--max-output", "0", "memory://x", NULL };
     assert_true(parse(mounts, arena, &o, &err));
@@ -82,6 +84,10 @@ static void test_refusals(void **state UNUSED)
         { { "--max-output", "x" }, "not a whole number" },
         { { "--max-output", "-1" }, "not a whole number" },
         { { "--max-output", "99999999999999999999" }, "not a whole number" },
+        { { "--max-steps", "0" }, "not a whole number" },
+        { { "--max-steps", "1e9" }, "not a whole number" },
+        { { "--max-depth", "100001" }, "not a whole number" },
+        { { "--max-memory", "0" }, "not a whole number" },
         { { "--timeout", "0" }, "not a number of seconds" },
         { { "--timeout", "-1" }, "not a number of seconds" },
         { { "--timeout", "1.2345" }, "not a number of seconds" },

@@ -15,6 +15,9 @@ static void test_round_trip(void **state UNUSED)
         .deny_count = 2,
         .max_output = 30000,
         .timeout_ms = 55000,
+        .max_steps = 600000000000,
+        .max_depth = 7,
+        .max_memory_mib = 9,
         .roots = roots,
         .root_count = 2 };
     auto_buf json = BUF(4096), again = BUF(4096);
@@ -24,6 +27,8 @@ static void test_round_trip(void **state UNUSED)
     struct error err;
     assert_true(setup_parse(buf_str(&json), arena, &out, &err));
     assert_int_equal(out.roots[1].fd, -1);
+    assert_true(out.max_steps == 600000000000 && out.max_depth == 7);
+    assert_int_equal(out.max_memory_mib, 9);
     setup_write(&out, &again);
     assert_string_equal(json.data, again.data);
     assert_non_null(strstr(json.data, "\"fd\":4,\"host_path\":\"/srv/p\""));
@@ -40,6 +45,8 @@ static void test_refusals(void **state UNUSED)
         HEAD "\"max_output\":1,\"roots\":[]}",
         HEAD "\"max_output\":1,\"roots\":[{\"at\":\"/\",\"kind\":\"moon\"}]}",
         HEAD "\"max_output\":1,\"roots\":[{\"at\":\"/\",\"kind\":\"local\"}]}",
+        HEAD "\"max_output\":1,\"max_steps\":-1,\"roots\":[{\"at\":\"/"
+             "\",\"kind\":\"memory\"}]}",
         HEAD
         "\"max_output\":1,\"deny\":[1],\"roots\":[{\"at\":\"/\",\"kind\":\"memory\"}]}",
     };
