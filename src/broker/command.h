@@ -1,0 +1,74 @@
+/*
+ * command.h - running one approved command and collecting what it says.
+ *
+ * The command is started by paddock-launch, which confines itself first and stays as its
+ * keeper: all that it starts, however detached, is gone when the call ends.  stdin is
+ * /dev/null.  stdout and stderr are read as they come; what is kept of each is bounded
+ * (first and last part), the rest is counted and dropped, so that nothing blocks.
+ *
+ * The end is the end of the command itself: what it left running gets 200 ms to close
+ * the pipes and is then killed.  On timeout and cancellation: SIGTERM to all of it, 2 s,
+ * SIGKILL.
+ */
+#ifndef BROKER_COMMAND_H
+#define BROKER_COMMAND_H
+
+#include "broker/spawn.h"
+#include "confine/view.h"
+
+#include <uv.h>
+
+/* How it is to be run; borrowed for the start only. */
+struct command_spec {
+    const char *launcher;    /* paddock-launch, from helper_find() */
+    const char *program;     /* absolute */
+    const char *const *argv; /* NULL-terminated */
+    const char *const *env;  /* NULL-terminated */
+    const char *cwd;         /* absolute */
+    bool sandboxed;          /* false: only limits, process tree and stdin */
+    bool network;
+    const struct view_path *paths; /* absolute; what is not writable is read-only */
+    size_t path_count;
+    unsigned timeout_ms;
+    size_t keep_bytes;      /* of each stream: so much from its start... */
+    size_t keep_tail_bytes; /* ...and from its end */
+};
+
+struct command_stream {
+    struct str head, tail; /* `tail` is what came last, if more came than is kept */
+    uint64_t dropped;      /* bytes between them */
+};
+
+enum command_end {
+    COMMAND_EXITED, /* `status` as from waitpid() */
+    COMMAND_TIMED_OUT,
+    COMMAND_NOT_STARTED, /* `error` says why: no such program, not executable, ... */
+    COMMAND_LOST,        /* its keeper went away; `error` says how */
+};
+
+struct command_result {
+    enum command_end end;
+    int status;
+    struct error error;
+    struct command_stream out, err;
+    unsigned
+            left_running; /* processes that were still there at the end and were killed */
+    uint64_t duration_ms;
+    struct str confinement; /* JSON: what the kernel held, see launch/report.h */
+};
+
+struct command;
+
+/* Called once from the loop, after everything of the command is gone; borrowed. */
+typedef void command_done_fn(void *user, const struct command_result *result);
+
+MUST_CHECK bool command_start(uv_loop_t *loop, const struct command_spec *spec,
+        command_done_fn *done, void *user, struct command **out, struct error *err);
+
+/* `done` is not called any more; the tree is killed and freed in the background. */
+void command_cancel(struct command *c);
+
+/* Kill at once and wait (a second at most); for the end of the server. */
+void command_destroy(struct command *c);
+
+#endif

@@ -1,0 +1,27 @@
+/*
+ * deputy.h - programs that start other programs when told to: git, p4, docker.
+ *
+ * The patterns of a section judge the text of the arguments.  A deputy is judged by what
+ * the arguments, the configuration of the repository and the environment would make it
+ * do: options in any spelling that run a program or write a file, configuration that
+ * names commands, remote helpers.  What can be neutralised is (more options, more
+ * variables), the rest is refused.  Used for a command whose program is that deputy,
+ * whatever the section is called.
+ */
+#ifndef POLICY_DEPUTY_H
+#define POLICY_DEPUTY_H
+
+#include "policy/command.h"
+
+/*
+ * Look at `plan` (argv, env and cwd are filled; argv[0] as it was asked for) and change
+ * it: arguments, variables, `writable`, `read_only`, `network`, `trusted`.  False:
+ * refused.
+ */
+typedef bool deputy_fn(const struct policy *policy, const struct path_policy *paths,
+        struct arena *arena, struct command_plan *plan, struct refusal *why);
+
+/* The deputy for a program, by the last component of its name; NULL: it is none. */
+deputy_fn *deputy_find(struct str command);
+
+#endif

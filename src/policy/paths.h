@@ -1,0 +1,76 @@
+/*
+ * paths.h - may this path be read or written?
+ *
+ * The decision is made on where a path *ended*: canonical, absolute, links followed (the
+ * vfs asks, with what it is about to open).  In this order: write-protected folders, then
+ * guards (first match wins), then writable or readable paths.  A guard that matches the
+ * path with a slash behind it counts too, so that `/\.git/` protects the folder `.git`
+ * itself.
+ *
+ * It is made from a `struct policy` in the server, and travels to helpers as JSON, where
+ * it is made again from that.
+ */
+#ifndef POLICY_PATHS_H
+#define POLICY_PATHS_H
+
+#include "policy/refusal.h"
+
+#include <jansson.h>
+
+struct path_policy;
+
+enum path_use {
+    PATH_LOOK,  /* that it exists, its type, size and times */
+    PATH_READ,  /* what is in it */
+    PATH_WRITE, /* create, change, remove, rename it; its metadata */
+};
+
+/* In `arena`; the policy must live on. */
+struct path_policy *path_policy_create(const struct policy *policy, struct arena *arena);
+
+json_t *path_policy_json(const struct path_policy *p);
+MUST_CHECK bool path_policy_parse(const json_t *json, struct arena *arena,
+        struct path_policy **out, struct error *err);
+
+struct str path_policy_workspace(const struct path_policy *p); /* real, absolute */
+
+/* True: it may.  `why` (may be NULL) is filled otherwise. */
+bool path_allowed(const struct path_policy *p, struct str canonical, enum path_use use,
+        struct refusal *why);
+
+/*
+ * Moving or removing a folder moves what is in it: true if nothing that is protected or
+ * guarded against writing lies, or would lie, at or below `canonical` by its name alone.
+ * (What is found only by looking at the tree is the vfs's to check.)
+ */
+bool path_tree_allowed(
+        const struct path_policy *p, struct str canonical, struct refusal *why);
+
+/*
+ * What the kernel is to hold, as far as it exists now: for a mount view and for Landlock.
+ * Found out by looking at the file system, so call it in a process that is still free.
+ */
+enum kernel_rule_kind {
+    KERNEL_WRITABLE,  /* a root that may be written */
+    KERNEL_READABLE,  /* a root that may be read (only if not everything may) */
+    KERNEL_READ_ONLY, /* below a writable root, not to be changed */
+    KERNEL_HIDDEN,    /* not to be read */
+};
+
+struct kernel_rule {
+    enum kernel_rule_kind kind;
+    struct str path; /* real, absolute; NUL-terminated */
+    bool is_dir;
+    bool trusted_may; /* KERNEL_HIDDEN by deny-agent: a trusted program may read it */
+};
+
+struct kernel_rules {
+    struct kernel_rule *items;
+    size_t count, cap;
+    bool readable_all;
+};
+
+void path_policy_kernel_rules(
+        const struct path_policy *p, struct arena *arena, struct kernel_rules *out);
+
+#endif

@@ -1,0 +1,30 @@
+/*
+ * dispatch.h - who does the work of a call: the session's shell, a worker of the pool, or
+ * the broker.
+ *
+ * One dispatch is one client's.  Each tool says in the table where it goes (tool.h).  A
+ * long call blocks nobody but the next one of the same shell.
+ */
+#ifndef TOOL_DISPATCH_H
+#define TOOL_DISPATCH_H
+
+#include "tool/tool.h"
+
+struct dispatch;
+struct dispatch_call;
+
+/* Called once for each call that is not cancelled, from the loop. */
+typedef void dispatch_done_fn(void *user, bool is_error, struct str text);
+
+/* `args` passed the tool's schema.  ERR_LIMIT: too many calls wait already. */
+MUST_CHECK bool dispatch_call(struct dispatch *d, struct str tool, const json_t *args,
+        dispatch_done_fn *done, void *user, struct dispatch_call **out,
+        struct error *err);
+
+/* `done` will not be called. */
+void dispatch_cancel(struct dispatch *d, struct dispatch_call *call);
+
+/* Kills what runs; what waits is dropped without `done`. */
+void dispatch_destroy(struct dispatch *d);
+
+#endif
