@@ -12,7 +12,7 @@
 #include "base/arena.h"
 #include "base/str.h"
 
-struct pattern; /* policy/pattern.h */
+struct pyre; /* policy/pyre.h */
 
 /* Where a line of the policy stands: ".pyddock/pyddock.toml", line 12.  The file of the
  * bundled policy is "built-in". */
@@ -24,7 +24,7 @@ struct origin {
 /* A regular expression of Python's `re`, compiled. */
 struct policy_regex {
     struct str text;
-    struct pattern *pattern;
+    struct pyre *pattern;
     struct origin origin;
 };
 
