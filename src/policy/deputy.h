@@ -24,4 +24,14 @@ typedef bool deputy_fn(const struct policy *policy, const struct path_policy *pa
 /* The deputy for a program, by the last component of its name; NULL: it is none. */
 deputy_fn *deputy_find(struct str command);
 
+/*
+ * Set `is_text[i]` for the arguments that the program takes as plain text and never as a
+ * path (a commit message, a search pattern, a format), also where text and option are one
+ * argument.  They are not scanned for paths, so in doubt leave them alone.
+ */
+typedef void deputy_text_fn(const struct str *args, size_t count, bool *is_text);
+
+/* NULL: nothing is known about the arguments of this program. */
+deputy_text_fn *deputy_text_find(struct str command);
+
 #endif
