@@ -3,10 +3,9 @@
 #include <ctype.h>
 #include <strings.h>
 
-#define MAX_NAME  64  /* bytes of a name that is looked at */
-#define MAX_WORDS 12  /* of a name */
-#define MAX_LABEL 40  /* between "BEGIN " and "PRIVATE KEY" */
-#define MAX_USER  512 /* bytes of the user part of a URL */
+#define MAX_NAME  64 /* bytes of a name that is looked at */
+#define MAX_WORDS 12 /* of a name */
+#define MAX_LABEL 40 /* between "BEGIN " and "PRIVATE KEY" */
 
 static bool is_alnum(char c)
 {
@@ -21,6 +20,12 @@ static bool is_upper(char c)
 static bool is_name(char c)
 {
     return is_alnum(c) || c == '_' || c == '-' || c == '.';
+}
+
+/* In "BEGIN EC PRIVATE KEY". */
+static bool is_label(char c)
+{
+    return is_upper(c) || c == ' ' || (c >= '0' && c <= '9');
 }
 
 static bool is_blank(char c)
@@ -218,7 +223,10 @@ static struct span find_private_key(struct str text, size_t at)
     struct str rest = str_from(text, at);
     if (!str_starts(rest, STR("-----BEGIN ")))
         return (struct span){ 0, 0 };
-    struct str label = str_sub(rest, strlen(begin), MAX_LABEL);
+    struct str label = { rest.data + strlen(begin), 0 };
+    size_t room = rest.len - strlen(begin);
+    while (label.len < room && label.len < MAX_LABEL && is_label(label.data[label.len]))
+        label.len++;
     if (!memmem(label.data, label.len, "PRIVATE KEY", strlen("PRIVATE KEY")))
         return (struct span){ 0, 0 };
     const char *last = memmem(rest.data, rest.len, end, strlen(end));
@@ -233,7 +241,7 @@ static struct span find_private_key(struct str text, size_t at)
 /* ://user:password@, and ://anything@ for the web.  ssh://git@ says nothing. */
 static struct span find_user(struct str text, size_t at)
 {
-    struct str rest = str_sub(text, at, MAX_USER);
+    struct str rest = str_from(text, at);
     if (!str_starts(rest, STR("://")) || !at)
         return (struct span){ 0, 0 };
     bool web = text.data[at - 1] == 'p' || text.data[at - 1] == 's'; /* http, https */
