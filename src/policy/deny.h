@@ -39,4 +39,10 @@ const struct str *deny_match_path(const struct deny_rules *rules, struct str pat
  */
 bool glob_component_match(struct str pattern, struct str text, bool fold);
 
+/*
+ * `text` as it is compared when case is ignored: letters folded, invisible characters
+ * left out.  `out` has room for as many bytes; returns how many there are.
+ */
+size_t deny_fold(struct str text, char *out);
+
 #endif

@@ -61,6 +61,25 @@ static bool take_char(struct str text, size_t *at, bool fold, uint32_t *code)
     return false;
 }
 
+size_t deny_fold(struct str text, char *out)
+{
+    size_t len = 0;
+    for (size_t at = 0, end; at < text.len; at = end) {
+        uint32_t code;
+        end = next_char(text, at, &code);
+        if (code >= 0x80 && is_ignorable(code))
+            continue;
+        uint32_t folded = fold_char(code);
+        if (folded < 0x80) {
+            out[len++] = (char)folded;
+            continue;
+        }
+        memcpy(out + len, text.data + at, end - at);
+        len += end - at;
+    }
+    return len;
+}
+
 /* `[...]` at `at`: the place after it, or 0 if it has no end (then `[` is literal). */
 static size_t match_set(
         struct str pattern, size_t at, uint32_t code, bool fold, bool *matched)

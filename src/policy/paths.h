@@ -5,7 +5,8 @@
  * vfs asks, with what it is about to open).  In this order: write-protected folders, then
  * guards (first match wins), then writable or readable paths.  A guard that matches the
  * path with a slash behind it counts too, so that `/\.git/` protects the folder `.git`
- * itself.
+ * itself; so does one that matches another spelling that a file system which ignores case
+ * takes for the same (deny.h).  A guard whose pattern gives up refuses.
  *
  * It is made from a `struct policy` in the server, and travels to helpers as JSON, where
  * it is made again from that.
@@ -28,6 +29,7 @@ enum path_use {
 /* In `arena`; the policy must live on. */
 struct path_policy *path_policy_create(const struct policy *policy, struct arena *arena);
 
+/* Paths are bytes: in the JSON each byte of one is a character. */
 json_t *path_policy_json(const struct path_policy *p);
 MUST_CHECK bool path_policy_parse(const json_t *json, struct arena *arena,
         struct path_policy **out, struct error *err);
@@ -37,6 +39,10 @@ struct str path_policy_workspace(const struct path_policy *p); /* real, absolute
 /* True: it may.  `why` (may be NULL) is filled otherwise. */
 bool path_allowed(const struct path_policy *p, struct str canonical, enum path_use use,
         struct refusal *why);
+
+/* May a path lead through here to somewhere else that is judged by itself?  Not through
+ * what a guard hides. */
+bool path_passable(const struct path_policy *p, struct str canonical);
 
 /*
  * Moving or removing a folder moves what is in it: true if nothing that is protected or

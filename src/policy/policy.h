@@ -88,7 +88,7 @@ enum protected_kind {
 struct policy_protected {
     enum protected_kind kind;
     struct str path;   /* real and absolute as far as it exists */
-    struct str except; /* PROTECTED_POLICY: the folder below it that is free; else "" */
+    struct str except; /* PROTECTED_POLICY: what is below this folder is free; else "" */
     struct origin origin;
 };
 

@@ -23,10 +23,15 @@ void refusal_finish(struct refusal *r);
 void refusal_clear(struct refusal *r);
 #define auto_refusal AUTO(refusal_finish) struct refusal
 
+/* Clear it and say which kind it is; the texts are then appended.  `origin` may be NULL.
+ */
+void refusal_begin(struct refusal *r, const char *code, const struct origin *origin);
+
 /* Append three lines: what, "Rule: ... (FILE:LINE)", hint.  No newline at the end. */
 void refusal_write(const struct refusal *r, struct buf *out);
 
-/* "(.pyddock/pyddock.toml:12)", "(built-in policy, line 12)". */
+/* "(.pyddock/pyddock.toml:12)", "(built-in policy, line 12)", or "(always)" for a rule
+ * that no policy can change. */
 void origin_write(const struct origin *origin, struct buf *out);
 
 #endif

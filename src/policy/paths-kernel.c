@@ -1,0 +1,176 @@
+/*
+ * What the kernel is to hold can be said only of files that exist and have a name.  A
+ * guard's pattern is looked for where its plain beginning says that something may be, in
+ * HOME and in the workspace, and among the names of these two folders themselves; what is
+ * found there is judged as any other path.
+ */
+#include "policy/paths-internal.h"
+
+#include <dirent.h>
+#include <limits.h>
+#include <sys/stat.h>
+
+enum { MAX_FOLDERS = 200, MAX_NAMES = 20000 };
+
+struct look {
+    const struct path_policy *policy;
+    struct arena *arena;
+    struct kernel_rules *rules;
+    struct str folders[MAX_FOLDERS]; /* that were looked at */
+    size_t folder_count;
+};
+
+static void add_rule(struct look *look, enum kernel_rule_kind kind, struct str path,
+        bool is_dir, bool trusted_may)
+{
+    struct kernel_rules *rules = look->rules;
+    for (size_t i = 0; i < rules->count; i++)
+        if (rules->items[i].kind == kind && str_eq(rules->items[i].path, path))
+            return;
+    if (rules->count == rules->cap) {
+        rules->cap = rules->cap ? 2 * rules->cap : 32;
+        struct kernel_rule *more = arena_alloc(look->arena, rules->cap * sizeof(*more));
+        if (rules->count)
+            memcpy(more, rules->items, rules->count * sizeof(*more));
+        rules->items = more;
+    }
+    rules->items[rules->count++] = (struct kernel_rule){
+        .kind = kind,
+        .path = arena_str(look->arena, path),
+        .is_dir = is_dir,
+        .trusted_may = trusted_may,
+    };
+}
+
+/* The real path of what exists. */
+static bool find_real(const char *path, char real[PATH_MAX], bool *is_dir)
+{
+    struct stat st;
+    if (!realpath(path, real) || lstat(real, &st) < 0)
+        return false;
+    *is_dir = S_ISDIR(st.st_mode);
+    return true;
+}
+
+static void add_existing(struct look *look, enum kernel_rule_kind kind, struct str path)
+{
+    char real[PATH_MAX];
+    bool is_dir;
+    if (path.len && find_real(arena_cstr(look->arena, path), real, &is_dir))
+        add_rule(look, kind, str_of(real), is_dir, false);
+}
+
+static bool is_writable_place(const struct path_policy *p, struct str path)
+{
+    for (size_t i = 0; i < p->policy->writable_count; i++)
+        if (path_is_below(path, p->policy->writable[i].path))
+            return true;
+    return false;
+}
+
+static bool is_agent_guard(const struct path_policy *p, struct str path)
+{
+    bool gave_up;
+    auto_subject s = { 0 };
+    subject_init(&s, path);
+    const struct policy_guard *guard = path_guard_find(p, &s, PATH_READ, &gave_up);
+    return guard && !gave_up && guard->disposition == GUARD_DENY_AGENT;
+}
+
+/* A name that a guard hides hides what it leads to; otherwise where it leads decides. */
+static void judge_name(struct look *look, const char *path)
+{
+    char real[PATH_MAX];
+    bool is_dir;
+    struct str name = str_of(path);
+    if (path_passable(look->policy, name) &&
+            path_allowed(look->policy, name, PATH_WRITE, NULL))
+        return; /* most names: no look at the file system is needed */
+    if (!find_real(path, real, &is_dir))
+        return;
+    struct str target = str_of(real);
+    if (!path_passable(look->policy, name) || !path_passable(look->policy, target))
+        add_rule(look, KERNEL_HIDDEN, target, is_dir, is_agent_guard(look->policy, name));
+    else if (is_writable_place(look->policy, target) &&
+             !path_allowed(look->policy, target, PATH_WRITE, NULL))
+        add_rule(look, KERNEL_READ_ONLY, target, is_dir, false);
+}
+
+static bool is_new_folder(struct look *look, struct str folder)
+{
+    for (size_t i = 0; i < look->folder_count; i++)
+        if (str_eq(look->folders[i], folder))
+            return false;
+    if (look->folder_count == MAX_FOLDERS)
+        return false;
+    look->folders[look->folder_count++] = folder;
+    return true;
+}
+
+static void look_into(struct look *look, const char *folder)
+{
+    if (!is_new_folder(look, str_of(folder)))
+        return;
+    DIR *dir = opendir(folder);
+    if (!dir)
+        return;
+    struct dirent *entry;
+    for (size_t i = 0; i < MAX_NAMES && (entry = readdir(dir)); i++) {
+        if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, ".."))
+            continue;
+        struct arena_mark mark = arena_mark(look->arena);
+        const char *path = arena_printf(look->arena, "%s/%s", folder, entry->d_name);
+        size_t before = look->rules->count;
+        judge_name(look, path);
+        if (look->rules->count == before)
+            arena_rewind(look->arena, mark);
+    }
+    closedir(dir);
+}
+
+/* The folder of `/.aws/credentials` below `base`, and so on. */
+static void look_for_literals(struct look *look, struct str base)
+{
+    if (base.len < 2)
+        return;
+    look_into(look, arena_cstr(look->arena, base));
+    for (size_t i = 0; i < look->policy->guard_count; i++) {
+        struct str literal = look->policy->guards[i].literal;
+        if (literal.len && literal.data[literal.len - 1] == '/')
+            literal.len--;
+        while (literal.len && literal.data[literal.len - 1] != '/')
+            literal.len--;
+        if (literal.len > 1 && literal.data[0] == '/')
+            look_into(look, arena_printf(look->arena, "%.*s%.*s", STR_ARG(base),
+                                    STR_ARG(str_sub(literal, 0, literal.len - 1))));
+    }
+}
+
+static void add_folders(struct look *look)
+{
+    for (size_t i = 0; i < look->policy->folder_count; i++) {
+        const struct path_folder *f = &look->policy->folders[i];
+        char real[PATH_MAX];
+        bool is_dir;
+        if (!find_real(arena_cstr(look->arena, f->path), real, &is_dir) ||
+                !is_writable_place(look->policy, str_of(real)))
+            continue;
+        add_rule(look, KERNEL_READ_ONLY, str_of(real), is_dir, false);
+        add_existing(look, KERNEL_WRITABLE, f->except);
+    }
+}
+
+void path_policy_kernel_rules(
+        const struct path_policy *p, struct arena *arena, struct kernel_rules *out)
+{
+    const struct policy *policy = p->policy;
+    *out = (struct kernel_rules){ .readable_all = policy->readable_all };
+    struct look look = { .policy = p, .arena = arena, .rules = out };
+    for (size_t i = 0; i < policy->writable_count; i++)
+        add_existing(&look, KERNEL_WRITABLE, policy->writable[i].path);
+    for (size_t i = 0; !policy->readable_all && i < policy->readable_count; i++)
+        add_existing(&look, KERNEL_READABLE, policy->readable[i].path);
+    add_folders(&look);
+    look_for_literals(&look, policy->home);
+    look_for_literals(&look, policy->workspace_real);
+}
