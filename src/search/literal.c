@@ -1,10 +1,8 @@
 #include "search/literal.h"
 
-#include "base/utf8.h"
+#include "base/lanes.h"
 
-#ifdef __SSE2__
-#include <emmintrin.h>
-#endif
+#include "base/utf8.h"
 
 /* How rare a byte is in text and source code, 0 to 255. */
 static unsigned rarity(unsigned char c)
@@ -255,35 +253,6 @@ void literals_of_perl(struct str pattern, enum regex_flags flags, struct arena *
     buf_finish(&r.text);
 }
 
-#define LANES 16
-
-typedef unsigned char lanes_t __attribute__((vector_size(LANES)));
-
-static lanes_t load(const char *p)
-{
-    lanes_t v;
-    memcpy(&v, p, sizeof(v));
-    return v;
-}
-
-static lanes_t all_of(char c)
-{
-    return (lanes_t){ 0 } + (unsigned char)c;
-}
-
-/* Bit i: lane i is not zero. */
-static unsigned lane_mask(lanes_t v)
-{
-#ifdef __SSE2__
-    return (unsigned)_mm_movemask_epi8((__m128i)v);
-#else
-    unsigned mask = 0;
-    for (unsigned i = 0; i < LANES; i++)
-        mask |= (unsigned)(v[i] >> 7) << i;
-    return mask;
-#endif
-}
-
 static bool is_here(const struct needle *n, const char *at)
 {
     if (n->text.data == n->other.data)
@@ -299,17 +268,17 @@ static const char *find_needle(const struct needle *n, const char *from, const c
     if ((size_t)(end - from) < n->text.len)
         return NULL;
     const char *last = end - n->text.len; /* where it may start at most */
-    lanes_t first = all_of(n->text.data[n->first]),
-            first2 = all_of(n->other.data[n->first]);
-    lanes_t second = all_of(n->text.data[n->second]);
-    lanes_t second2 = all_of(n->other.data[n->second]);
+    lanes_t first = lanes_all(n->text.data[n->first]),
+            first2 = lanes_all(n->other.data[n->first]);
+    lanes_t second = lanes_all(n->text.data[n->second]);
+    lanes_t second2 = lanes_all(n->other.data[n->second]);
     size_t reach = (n->first > n->second ? n->first : n->second) + LANES;
     const char *p = from;
     for (; (size_t)(end - p) >= reach; p += LANES) {
-        lanes_t a = load(p + n->first), b = load(p + n->second);
+        lanes_t a = lanes_load(p + n->first), b = lanes_load(p + n->second);
         lanes_t hits = (lanes_t)((a == first) | (a == first2)) &
                        (lanes_t)((b == second) | (b == second2));
-        for (unsigned mask = lane_mask(hits); mask; mask &= mask - 1) {
+        for (unsigned mask = lanes_mask(hits); mask; mask &= mask - 1) {
             const char *at = p + __builtin_ctz(mask);
             if (at > last)
                 return NULL;

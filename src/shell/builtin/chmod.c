@@ -1,4 +1,4 @@
-#include "shell/builtin/dirwalk.h"
+#include "search/dirwalk.h"
 #include "shell/builtin/files.h"
 #include "shell/builtin/mode.h"
 #include "shell/builtin/quote.h"
@@ -84,7 +84,7 @@ static bool change_entry(struct chmod *m, const struct dirwalk_entry *e)
 static bool change_tree(struct chmod *m, const char *name)
 {
     bool ok = true;
-    struct dirwalk *w = dirwalk_create(m->c, name, true, false);
+    struct dirwalk *w = file_walk(m->c, name, true, false);
     for (struct dirwalk_entry e; !m->c->out_failed && dirwalk_next(w, &e);) {
         struct arena_mark mark = arena_mark(m->c->arena);
         ok &= change_entry(m, &e);

@@ -1,6 +1,6 @@
 #include "shell/builtin/copy.h"
 
-#include "shell/builtin/dirwalk.h"
+#include "search/dirwalk.h"
 #include "shell/builtin/files.h"
 #include "shell/builtin/mode.h"
 #include "shell/builtin/names.h"
@@ -317,7 +317,7 @@ static bool copy_tree(struct copy *cp, const char *from, const char *to)
         return false;
     }
     bool ok = check_whole(cp, from);
-    struct dirwalk *w = dirwalk_create(
+    struct dirwalk *w = file_walk(
             cp->c, from, cp->follow != COPY_LINKS, cp->follow == COPY_FOLLOW_ALL);
     for (struct dirwalk_entry e; !cp->c->out_failed && dirwalk_next(w, &e);) {
         struct arena_mark mark = arena_mark(cp->c->arena);

@@ -1,5 +1,5 @@
 #include "base/datetime.h"
-#include "shell/builtin/dirwalk.h"
+#include "search/dirwalk.h"
 #include "shell/builtin/files.h"
 #include "shell/builtin/number.h"
 #include "shell/builtin/quote.h"
@@ -204,7 +204,7 @@ static bool step(struct du *d, struct dirwalk *w, const struct dirwalk_entry *e)
 static bool measure(struct du *d, const char *name)
 {
     bool ok = true;
-    struct dirwalk *w = dirwalk_create(d->c, name, d->follow_root, d->follow);
+    struct dirwalk *w = file_walk(d->c, name, d->follow_root, d->follow);
     for (struct dirwalk_entry e; ok && dirwalk_next(w, &e);) {
         struct arena_mark mark = arena_mark(d->c->arena);
         ok = step(d, w, &e);

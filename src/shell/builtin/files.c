@@ -118,6 +118,12 @@ int file_resolve(
     return errnum ? errnum : vfs_resolve(c->vfs, path, follow, c->arena, out);
 }
 
+struct dirwalk *file_walk(struct cmd *c, const char *root, bool follow_root, bool follow)
+{
+    const struct dirwalk_view view = { c->vfs, c->cwd, c->budget };
+    return dirwalk_create(&view, root, follow_root, follow);
+}
+
 bool file_is_dir(struct cmd *c, const char *name)
 {
     struct vfs_stat st;

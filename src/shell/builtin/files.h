@@ -7,6 +7,7 @@
 #ifndef SHELL_BUILTIN_FILES_H
 #define SHELL_BUILTIN_FILES_H
 
+#include "search/dirwalk.h"
 #include "shell/cmd.h"
 
 int file_stat(
@@ -28,6 +29,9 @@ int file_check_tree(struct cmd *c, const char *name);
 int file_readlink(struct cmd *c, const char *name, struct str *target);
 int file_resolve(
         struct cmd *c, const char *name, enum vfs_follow follow, struct vpath *out);
+
+/* dirwalk_create() with the command's files. */
+struct dirwalk *file_walk(struct cmd *c, const char *root, bool follow_root, bool follow);
 
 bool file_is_dir(struct cmd *c, const char *name); /* links followed */
 bool file_is_same(const struct vfs_stat *a, const struct vfs_stat *b);

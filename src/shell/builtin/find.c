@@ -99,7 +99,7 @@ static void walk(struct find *f, const char *start)
         find_failed(f, start, ENOENT);
         return;
     }
-    struct dirwalk *w = dirwalk_create(f->c, start, f->follow_operands, f->follow);
+    struct dirwalk *w = file_walk(f->c, start, f->follow_operands, f->follow);
     dirwalk_types_only(w);
     while (!f->quit && dirwalk_next(w, &e))
         visit(f, w, &e);

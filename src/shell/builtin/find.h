@@ -13,7 +13,7 @@
 
 #include "base/datetime.h"
 #include "search/regex.h"
-#include "shell/builtin/dirwalk.h"
+#include "search/dirwalk.h"
 
 struct find;
 struct find_expr;

@@ -1,5 +1,5 @@
 /* Which files grep searches: operands, trees, what the globs let through. */
-#include "shell/builtin/dirwalk.h"
+#include "search/dirwalk.h"
 #include "shell/builtin/files.h"
 #include "shell/builtin/grep.h"
 #include "shell/pattern.h"
@@ -12,19 +12,123 @@ void grep_note(struct grep_run *run, bool selected, bool failed)
 {
     run->selected |= selected;
     run->failed |= failed;
-    if (selected && run->g->report == REPORT_NOTHING)
+    if (selected && run->g->scan.report == REPORT_NOTHING)
         run->stop = true;
     if (run->c->out_failed || budget_stopped(run->c->budget))
         run->stop = true;
 }
 
-static void search_file(struct grep_run *run, const struct grep_file *file)
+static void search_file(struct grep_run *run, const struct scan_file *file)
 {
     bool selected;
-    bool ok = grep_file(run->searcher, file, &run->sink, &selected);
+    bool ok = scan_file(run->scanner, file, &run->sink, &selected);
     if (!run->sink.flush(&run->sink, true))
         run->stop = true;
     grep_note(run, selected, !ok);
+}
+
+/* A stream as the engine reads one. */
+struct source {
+    struct stream *stream;
+    char eol;
+    bool by_line; /* no further than the line being looked at */
+};
+
+/* At most one line of the stream, or 0 at its end. */
+static size_t read_line_part(struct source *source, char *to, size_t size)
+{
+    struct str view;
+    if (!stream_peek(source->stream, &view))
+        return 0;
+    const char *eol = memchr(view.data, source->eol, view.len);
+    size_t n = eol ? (size_t)(eol + 1 - view.data) : view.len;
+    n = n < size ? n : size;
+    memcpy(to, view.data, n);
+    stream_consume(source->stream, n);
+    return n;
+}
+
+static size_t read_source(void *p, char *to, size_t size, int *errnum)
+{
+    struct source *source = p;
+    size_t n = source->by_line ? read_line_part(source, to, size)
+                               : stream_read(source->stream, to, size);
+    if (!n)
+        *errnum = stream_error(source->stream);
+    return n;
+}
+
+struct thread {
+    struct scanner *scanner;
+    struct regex *re;
+};
+
+static void *create_thread(void *owner)
+{
+    const struct grep_run *run = owner;
+    struct thread *t = xcalloc(1, sizeof(*t));
+    t->re = regex_copy(run->g->scan.re);
+    t->scanner = scanner_create(&run->g->scan, t->re);
+    return t;
+}
+
+static void destroy_thread(void *searcher)
+{
+    struct thread *t = searcher;
+    scanner_destroy(t->scanner);
+    regex_destroy(t->re);
+    free(t);
+}
+
+static bool search_in_thread(void *searcher, const struct scan_file *file,
+        struct scan_sink *sink, bool *selected)
+{
+    struct thread *t = searcher;
+    return scan_file(t->scanner, file, sink, selected);
+}
+
+/* Files are set apart as groups of lines are, where lines have context. */
+static bool print_text(void *owner, const struct scan_text *text)
+{
+    struct grep_run *run = owner;
+    const struct scan *scan = &run->g->scan;
+    bool groups =
+            scan->report == REPORT_LINES && scan->sets_apart && scan->group_separator;
+    if (groups && text->out.len && !*text->separated) {
+        if (run->sink.any_printed) {
+            buf_add(&run->sink.out, str_of(scan->group_separator));
+            buf_addc(&run->sink.out, '\n');
+        }
+        *text->separated = run->sink.any_printed = true;
+    }
+    buf_add(&run->sink.out, text->out);
+    buf_add(&run->sink.messages, text->messages);
+    bool much = run->sink.out.len > 32768 || run->sink.messages.len;
+    if (much && !run->sink.flush(&run->sink, true))
+        run->stop = true;
+    return !run->stop;
+}
+
+static bool file_ended(void *owner, const char *name, bool selected, bool failed)
+{
+    (void)name;
+    grep_note(owner, selected, failed);
+    return !((struct grep_run *)owner)->stop;
+}
+
+static const struct scan_pool_ops pool_ops = {
+    .create = create_thread,
+    .destroy = destroy_thread,
+    .search = search_in_thread,
+    .print = print_text,
+    .ended = file_ended,
+};
+
+static void finish_pool(struct grep_run *run)
+{
+    scan_pool_finish(TAKE(run->pool));
+    if (!run->sink.flush(&run->sink, true))
+        run->stop = true;
 }
 
 static bool glob_matches(const struct grep_glob *glob, const char *name, bool is_operand)
@@ -68,14 +172,14 @@ static void tell(struct grep_run *run, const char *name, const char *what)
     auto_buf text = BUF(65536);
     buf_addf(&text, "grep: %s: %s\n", name, what);
     if (run->pool)
-        grep_pool_message(run->pool, text.data);
+        run->stop |= !scan_pool_message(run->pool, text.data);
     else
         buf_add(&run->sink.messages, buf_str(&text));
 }
 
 static void tell_errno(struct grep_run *run, const char *name, int errnum)
 {
-    if (!run->g->no_messages)
+    if (!run->g->scan.no_messages)
         tell(run, name, strerror(errnum));
     run->failed = true;
 }
@@ -93,18 +197,20 @@ static void search_tree_file(struct tree *t, const struct dirwalk_entry *e)
         return;
     }
     if (!run->pool && ++run->walked == POOL_AFTER)
-        run->pool = grep_pool_create(run);
+        run->pool = scan_pool_create(&pool_ops, run, run->c->budget);
     if (run->pool && vfile_fd(file) >= 0) {
-        grep_pool_submit(run->pool, file, name, t->with_name);
+        run->stop |= !scan_pool_submit(run->pool, file, name, t->with_name);
         return;
     }
     /* Threads and a store that is no real file would get in each other's way. */
-    grep_pool_finish(run->pool);
-    run->pool = NULL;
+    finish_pool(run);
     struct stream *stream = stream_file(file, true, false);
-    struct grep_file one = {
-        .name = name, .with_name = t->with_name, .fd = vfile_fd(file), .stream = stream
-    };
+    struct source source = { .stream = stream };
+    struct scan_file one = { .name = name,
+        .with_name = t->with_name,
+        .fd = vfile_fd(file),
+        .read = read_source,
+        .source = &source };
     search_file(run, &one);
     stream_unref(stream);
 }
@@ -144,15 +250,14 @@ static void search_tree(struct grep_run *run, const char *root, bool shown)
         .skip = shown ? 0 : strlen(root) + 1,
         .with_name = run->g->with_names != 0 };
     bool follow = run->g->dirs == DIRS_FOLLOW;
-    struct dirwalk *w = dirwalk_create(run->c, root, true, follow);
+    struct dirwalk *w = file_walk(run->c, root, true, follow);
     dirwalk_types_only(w);
     struct dirwalk_entry e;
     while (!run->stop && dirwalk_next(w, &e))
         visit(&t, w, &e);
     grep_note(run, false, false);
     dirwalk_destroy(w);
-    grep_pool_finish(run->pool);
-    run->pool = NULL;
+    finish_pool(run);
 }
 
 void grep_here(struct grep_run *run)
@@ -165,12 +270,17 @@ static void search_stream(
 {
     const struct grep *g = run->g;
     struct vfile *file = stream == run->c->in ? NULL : stream_vfile(stream);
-    struct grep_file one = {
+    struct source source = {
+        .stream = stream,
+        .eol = g->scan.eol,
+        .by_line = stream == run->c->in && g->scan.max_count != INT64_MAX,
+    };
+    struct scan_file one = {
         .name = name,
         .with_name = g->with_names < 0 ? several : g->with_names,
         .fd = file ? vfile_fd(file) : -1,
-        .stream = stream,
-        .by_line = stream == run->c->in && g->max_count != INT64_MAX,
+        .read = read_source,
+        .source = &source,
     };
     search_file(run, &one);
 }

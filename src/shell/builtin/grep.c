@@ -96,7 +96,7 @@ struct setup {
     struct buf patterns; /* each ends with a newline */
     size_t pattern_count;
     bool has_patterns, quiet, count;
-    enum grep_report list;           /* -l, -L or REPORT_LINES */
+    enum scan_report list;           /* -l, -L or REPORT_LINES */
     uint64_t context, before, after; /* NO_CONTEXT: not given */
     uint64_t digits;                 /* -NUM */
     int last_digit;                  /* argument that its last digit was in; -1: none */
@@ -197,7 +197,7 @@ static bool set_max_count(struct setup *s, const char *value)
         cmd_err(s->c, "invalid max count");
         return false;
     }
-    s->g.max_count = negative || n > INT64_MAX ? INT64_MAX : (int64_t)n;
+    s->g.scan.max_count = negative || n > INT64_MAX ? INT64_MAX : (int64_t)n;
     return true;
 }
 
@@ -230,7 +230,7 @@ static bool set_binary(struct setup *s, const char *value)
     static const char *const names[] = { "binary", "text", "without-match" };
     for (size_t i = 0; i < ARRAY_LEN(names); i++)
         if (!strcmp(value, names[i])) {
-            s->g.binary = (enum grep_binary)i;
+            s->g.scan.binary = (enum scan_binary)i;
             return true;
         }
     cmd_err(s->c, "unknown binary-files type");
@@ -267,7 +267,7 @@ static bool set_value(struct setup *s, int key, const char *value)
         s->g.label = value;
         return true;
     case OPT_SEPARATOR:
-        s->g.group_separator = value;
+        s->g.scan.group_separator = value;
         return true;
     case OPT_INCLUDE:
     case OPT_EXCLUDE:
@@ -310,7 +310,7 @@ static bool set_search(struct setup *s, int key)
         set_flag(s, REGEX_LINE, true);
         break;
     case 'v':
-        g->invert = true;
+        g->scan.invert = true;
         break;
     case 'r':
     case 'R':
@@ -318,10 +318,10 @@ static bool set_search(struct setup *s, int key)
         break;
     case 'a':
     case 'I':
-        g->binary = key == 'a' ? BINARY_TEXT : BINARY_SKIP;
+        g->scan.binary = key == 'a' ? BINARY_TEXT : BINARY_SKIP;
         break;
     case 'z':
-        g->eol = 0;
+        g->scan.eol = 0;
         break;
     default: /* -U, --color */
         break;
@@ -341,28 +341,28 @@ static bool set_output(struct setup *s, int key)
         s->list = key == 'l' ? REPORT_WITH : REPORT_WITHOUT;
         return true;
     case 'o':
-        return g->only_matching = true;
+        return g->scan.only_matching = true;
     case 'q':
         return s->quiet = true;
     case 's':
-        return g->no_messages = true;
+        return g->scan.no_messages = true;
     case 'n':
-        return g->line_numbers = true;
+        return g->scan.line_numbers = true;
     case 'b':
-        return g->byte_offsets = true;
+        return g->scan.byte_offsets = true;
     case 'H':
     case 'h':
         g->with_names = key == 'H';
         return true;
     case 'T':
-        return g->align_tab = true;
+        return g->scan.align_tab = true;
     case 'Z':
-        return g->null_names = true;
+        return g->scan.null_names = true;
     case OPT_NO_SEPARATOR:
-        g->group_separator = NULL;
+        g->scan.group_separator = NULL;
         return true;
     case OPT_LINE_BUFFERED:
-        return g->line_buffered = true;
+        return g->scan.line_buffered = true;
     default:
         return false;
     }
@@ -416,7 +416,7 @@ static bool compile(struct setup *s)
     struct error err;
     struct str text = buf_str(&s->patterns);
     unsigned flags = s->flags | REGEX_MULTI | REGEX_NO_GROUPS;
-    if (s->g.eol)
+    if (s->g.scan.eol)
         flags |= REGEX_NEWLINE;
     if (s->patterns.full) {
         cmd_err(s->c, "patterns are longer than %zu MiB", MAX_PATTERNS >> 20);
@@ -436,7 +436,7 @@ static bool compile(struct setup *s)
         text = STR("(?!)");
         flags &= ~(unsigned)(REGEX_LINE | REGEX_WORD);
     }
-    if (regex_compile(text, syntax, (enum regex_flags)flags, &s->g.re, &err))
+    if (regex_compile(text, syntax, (enum regex_flags)flags, &s->g.scan.re, &err))
         return true;
     cmd_err(s->c, "%s", err.message);
     return false;
@@ -446,26 +446,26 @@ static void settle(struct setup *s)
 {
     struct grep *g = &s->g;
     uint64_t both = s->context == NO_CONTEXT ? 0 : s->context;
-    g->before = s->before == NO_CONTEXT ? both : s->before;
-    g->after = s->after == NO_CONTEXT ? both : s->after;
-    g->sets_apart =
+    g->scan.before = s->before == NO_CONTEXT ? both : s->before;
+    g->scan.after = s->after == NO_CONTEXT ? both : s->after;
+    g->scan.sets_apart =
             s->context != NO_CONTEXT || s->before != NO_CONTEXT || s->after != NO_CONTEXT;
     if (s->quiet)
-        g->report = REPORT_NOTHING;
+        g->scan.report = REPORT_NOTHING;
     else if (s->list != REPORT_LINES)
-        g->report = s->list;
+        g->scan.report = s->list;
     else if (s->count)
-        g->report = REPORT_COUNT;
+        g->scan.report = REPORT_COUNT;
     uint64_t memory = s->c->budget->max_memory;
-    g->max_line = memory < MAX_LINE ? (size_t)memory : MAX_LINE;
+    g->scan.max_line = memory < MAX_LINE ? (size_t)memory : MAX_LINE;
 }
 
-static bool flush(struct grep_sink *sink, bool force)
+static bool flush(struct scan_sink *sink, bool force)
 {
     struct grep_run *run = sink->owner;
     (void)force;
     bool ok = !sink->out.len || cmd_put(run->c, buf_str(&sink->out));
-    if (ok && run->g->line_buffered)
+    if (ok && run->g->scan.line_buffered)
         ok = stream_flush(run->c->out);
     if (sink->messages.len)
         write_err(run->c, buf_str(&sink->messages));
@@ -474,7 +474,7 @@ static bool flush(struct grep_sink *sink, bool force)
     return ok;
 }
 
-static bool alive(struct grep_sink *sink, uint64_t steps)
+static bool alive(struct scan_sink *sink, uint64_t steps)
 {
     struct grep_run *run = sink->owner;
     return budget_spend(run->c->budget, steps);
@@ -494,7 +494,7 @@ static int search(struct setup *s, char **operands, int count)
 {
     struct grep_run run = { .c = s->c,
         .g = &s->g,
-        .searcher = grep_searcher_create(&s->g, s->g.re),
+        .scanner = scanner_create(&s->g.scan, s->g.scan.re),
         .sink = { .out = BUF(SIZE_MAX / 4),
                 .messages = BUF(65536),
                 .flush = flush,
@@ -502,7 +502,7 @@ static int search(struct setup *s, char **operands, int count)
     run.sink.owner = &run;
     search_operands(&run, operands, count);
     flush(&run.sink, true);
-    grep_searcher_destroy(run.searcher);
+    scanner_destroy(run.scanner);
     buf_finish(&run.sink.out);
     buf_finish(&run.sink.messages);
     if (run.failed && !(run.selected && s->quiet))
@@ -514,9 +514,9 @@ static int run_grep(struct cmd *c, int syntax)
 {
     struct setup s = { .c = c,
         .g = { .with_names = -1,
-                .max_count = INT64_MAX,
-                .group_separator = "--",
-                .eol = '\n' },
+                .scan = { .max_count = INT64_MAX,
+                        .group_separator = "--",
+                        .eol = '\n' } },
         .syntax = syntax,
         .patterns = BUF(MAX_PATTERNS),
         .context = NO_CONTEXT,
@@ -530,7 +530,7 @@ static int run_grep(struct cmd *c, int syntax)
         settle(&s);
         status = search(&s, c->argv + first, c->argc - first);
     }
-    regex_destroy(s.g.re);
+    regex_destroy(s.g.scan.re);
     buf_finish(&s.patterns);
     free(s.g.globs);
     free(s.g.dir_globs);

@@ -1,5 +1,5 @@
+#include "search/dirwalk.h"
 #include "shell/builtin/copy.h"
-#include "shell/builtin/dirwalk.h"
 #include "shell/builtin/files.h"
 #include "shell/builtin/quote.h"
 #include "shell/builtin/target.h"
@@ -42,7 +42,7 @@ static bool into_itself(struct mv *m, const char *from, const char *to)
 static bool remove_source(struct mv *m, const char *from)
 {
     bool ok = true;
-    struct dirwalk *w = dirwalk_create(m->c, from, false, false);
+    struct dirwalk *w = file_walk(m->c, from, false, false);
     for (struct dirwalk_entry e; dirwalk_next(w, &e);) {
         int errnum = e.errnum;
         if (e.step == WALK_FILE)

@@ -1,4 +1,4 @@
-#include "shell/builtin/dirwalk.h"
+#include "search/dirwalk.h"
 #include "shell/builtin/files.h"
 #include "shell/builtin/quote.h"
 
@@ -106,7 +106,7 @@ static bool remove_tree(struct rm *r, const char *name)
     if (errnum)
         return failed(r, name, errnum);
     bool ok = true;
-    struct dirwalk *w = dirwalk_create(r->c, name, false, false);
+    struct dirwalk *w = file_walk(r->c, name, false, false);
     for (struct dirwalk_entry e; dirwalk_next(w, &e);) {
         struct arena_mark mark = arena_mark(r->c->arena);
         ok &= remove_entry(r, w, &e);

@@ -1,6 +1,7 @@
 /* Searching one file: a window of whole lines moves over it. */
-#include "shell/builtin/grep.h"
+#include "search/scan.h"
 
+#include "base/lanes.h"
 #include "base/utf8.h"
 
 #include <errno.h>
@@ -11,15 +12,15 @@
 #define KEEP_BUFFER ((size_t)1 << 20) /* a bigger one is given back after the file */
 #define FLUSH_SIZE  ((size_t)32 << 10)
 
-struct grep_searcher {
-    const struct grep *g;
+struct scanner {
+    const struct scan *scan;
     struct regex *re;
     char *data; /* the window */
     size_t cap;
 
     /* of the file being searched */
-    const struct grep_file *file;
-    struct grep_sink *sink;
+    const struct scan_file *file;
+    struct scan_sink *sink;
     size_t len;      /* bytes in the window */
     size_t pos;      /* everything before it has been looked at */
     uint64_t offset; /* of the window in the file */
@@ -41,15 +42,15 @@ struct grep_searcher {
     bool failed, stopped;
 };
 
-struct grep_searcher *grep_searcher_create(const struct grep *g, struct regex *re)
+struct scanner *scanner_create(const struct scan *scan, struct regex *re)
 {
-    struct grep_searcher *s = xcalloc(1, sizeof(*s));
-    s->g = g;
+    struct scanner *s = xcalloc(1, sizeof(*s));
+    s->scan = scan;
     s->re = re;
     return s;
 }
 
-void grep_searcher_destroy(struct grep_searcher *s)
+void scanner_destroy(struct scanner *s)
 {
     if (!s)
         return;
@@ -57,69 +58,49 @@ void grep_searcher_destroy(struct grep_searcher *s)
     free(s);
 }
 
-static void message(struct grep_searcher *s, const char *what)
+static void message(struct scanner *s, const char *what)
 {
     buf_addf(&s->sink->messages, "grep: %s: %s\n", s->file->name, what);
 }
 
-/* At most one line of the stream, or 0 at its end. */
-static size_t read_line_part(struct grep_searcher *s, char *to, size_t size)
+size_t scan_read_fd(int fd, char *to, size_t size, int *errnum)
 {
-    struct str view;
-    if (!stream_peek(s->file->stream, &view))
-        return 0;
-    const char *eol = memchr(view.data, s->g->eol, view.len);
-    size_t n = eol ? (size_t)(eol + 1 - view.data) : view.len;
-    n = n < size ? n : size;
-    memcpy(to, view.data, n);
-    stream_consume(s->file->stream, n);
-    return n;
+    ssize_t n;
+    do
+        n = read(fd, to, size);
+    while (n < 0 && errno == EINTR);
+    *errnum = n < 0 ? errno : 0;
+    return n < 0 ? 0 : (size_t)n;
 }
 
-static size_t read_some(struct grep_searcher *s, char *to, size_t size, int *errnum)
+static size_t read_some(struct scanner *s, char *to, size_t size, int *errnum)
 {
+    const struct scan_file *file = s->file;
     *errnum = 0;
-    if (s->file->fd >= 0) {
-        ssize_t n;
-        do
-            n = read(s->file->fd, to, size);
-        while (n < 0 && errno == EINTR);
-        *errnum = n < 0 ? errno : 0;
-        return n < 0 ? 0 : (size_t)n;
-    }
-    size_t n = s->file->by_line ? read_line_part(s, to, size)
-                                : stream_read(s->file->stream, to, size);
-    if (!n)
-        *errnum = stream_error(s->file->stream);
-    return n;
+    return file->fd >= 0 ? scan_read_fd(file->fd, to, size, errnum)
+                         : file->read(file->source, to, size, errnum);
 }
 
 /* Where in the window the unprinted context before `pos` begins. */
-static size_t context_start(const struct grep_searcher *s, size_t pos)
+static size_t context_start(const struct scanner *s, size_t pos)
 {
     size_t from = pos;
     size_t least = s->printed > s->offset ? (size_t)(s->printed - s->offset) : 0;
-    for (uint64_t n = s->g->before; n && from > least; n--) {
-        const char *eol = from > 1 ? memrchr(s->data, s->g->eol, from - 1) : NULL;
+    for (uint64_t n = s->scan->before; n && from > least; n--) {
+        const char *eol = from > 1 ? memrchr(s->data, s->scan->eol, from - 1) : NULL;
         from = eol ? (size_t)(eol + 1 - s->data) : 0;
     }
     return from < least ? least : from;
 }
 
-#define LANES 16
-
-typedef unsigned char lanes_t __attribute__((vector_size(LANES)));
-
 static uint64_t count_byte(const char *p, const char *end, char byte)
 {
     uint64_t n = 0;
-    lanes_t wanted = (lanes_t){ 0 } + (unsigned char)byte;
+    lanes_t wanted = lanes_all(byte);
     while (end - p >= LANES) {
         lanes_t counts = { 0 }; /* each may reach 255 */
         for (int i = 0; i < 255 && end - p >= LANES; i++, p += LANES) {
-            lanes_t here;
-            memcpy(&here, p, LANES);
-            counts -= (lanes_t)(here == wanted);
+            counts -= (lanes_t)(lanes_load(p) == wanted);
         }
         for (int i = 0; i < LANES; i++)
             n += counts[i];
@@ -129,15 +110,15 @@ static uint64_t count_byte(const char *p, const char *end, char byte)
     return n;
 }
 
-static void count_lines(struct grep_searcher *s, size_t upto)
+static void count_lines(struct scanner *s, size_t upto)
 {
-    if (s->g->line_numbers && upto > s->counted) {
-        s->line += count_byte(s->data + s->counted, s->data + upto, s->g->eol);
+    if (s->scan->line_numbers && upto > s->counted) {
+        s->line += count_byte(s->data + s->counted, s->data + upto, s->scan->eol);
         s->counted = upto;
     }
 }
 
-static void drop_front(struct grep_searcher *s, size_t n)
+static void drop_front(struct scanner *s, size_t n)
 {
     if (!n)
         return;
@@ -149,7 +130,7 @@ static void drop_front(struct grep_searcher *s, size_t n)
     s->counted -= n < s->counted ? n : s->counted;
 }
 
-static bool make_room(struct grep_searcher *s)
+static bool make_room(struct scanner *s)
 {
     if (s->cap - s->len >= READ_SIZE / 2)
         return true;
@@ -157,8 +138,8 @@ static bool make_room(struct grep_searcher *s)
     if (s->cap - s->len >= READ_SIZE / 2)
         return true;
     size_t cap = s->cap ? s->cap * 2 : READ_SIZE * 2;
-    if (cap > s->g->max_line + READ_SIZE)
-        cap = s->g->max_line + READ_SIZE;
+    if (cap > s->scan->max_line + READ_SIZE)
+        cap = s->scan->max_line + READ_SIZE;
     if (cap <= s->cap) {
         char text[80];
         snprintf(text, sizeof(text), "line or context longer than %zu MiB", s->len >> 20);
@@ -171,9 +152,9 @@ static bool make_room(struct grep_searcher *s)
 }
 
 /* In a binary file NULs end lines too, as they do for GNU. */
-static bool look_for_nul(struct grep_searcher *s, size_t from)
+static bool look_for_nul(struct scanner *s, size_t from)
 {
-    const struct grep *g = s->g;
+    const struct scan *g = s->scan;
     if (g->binary == BINARY_TEXT || !g->eol)
         return true;
     char *at = memchr(s->data + from, 0, s->len - from);
@@ -188,7 +169,7 @@ static bool look_for_nul(struct grep_searcher *s, size_t from)
 }
 
 /* More of the file into the window; false: stop with what there is. */
-static bool fill(struct grep_searcher *s)
+static bool fill(struct scanner *s)
 {
     int errnum;
     if (!make_room(s)) {
@@ -197,7 +178,7 @@ static bool fill(struct grep_searcher *s)
     }
     size_t old = s->len, n = read_some(s, s->data + s->len, s->cap - s->len, &errnum);
     if (errnum) {
-        if (!s->g->no_messages)
+        if (!s->scan->no_messages)
             message(s, strerror(errnum));
         s->failed = true;
         return false;
@@ -209,25 +190,25 @@ static bool fill(struct grep_searcher *s)
 }
 
 /* The end of the whole lines in the window. */
-static size_t lines_end(const struct grep_searcher *s)
+static size_t lines_end(const struct scanner *s)
 {
     if (s->at_eof)
         return s->len;
     const char *eol = s->len > s->pos
-                              ? memrchr(s->data + s->pos, s->g->eol, s->len - s->pos)
+                              ? memrchr(s->data + s->pos, s->scan->eol, s->len - s->pos)
                               : NULL;
     return eol ? (size_t)(eol + 1 - s->data) : s->pos;
 }
 
 /* Hand on what was printed, when it is enough; false: stop. */
-static bool go_on(struct grep_searcher *s)
+static bool go_on(struct scanner *s)
 {
-    bool now = s->sink->out.len >= FLUSH_SIZE || s->g->line_buffered;
+    bool now = s->sink->out.len >= FLUSH_SIZE || s->scan->line_buffered;
     s->stopped = !s->sink->alive(s->sink, 1) || (now && !s->sink->flush(s->sink, false));
     return !s->stopped;
 }
 
-static void put_number(struct grep_searcher *s, uint64_t n, char mark)
+static void put_number(struct scanner *s, uint64_t n, char mark)
 {
     char text[32], *p = text + sizeof(text);
     *--p = mark;
@@ -235,30 +216,42 @@ static void put_number(struct grep_searcher *s, uint64_t n, char mark)
         *--p = (char)('0' + n % 10);
     while (n /= 10);
     size_t len = (size_t)(text + sizeof(text) - p);
-    for (size_t width = s->g->align_tab ? 20 : 0; width > len; width--)
+    for (size_t width = s->scan->align_tab ? 20 : 0; width > len; width--)
         buf_addc(&s->sink->out, ' ');
     buf_add(&s->sink->out, (struct str){ p, len });
 }
 
-static void put_name(struct grep_searcher *s, char mark)
+static void put_name(struct scanner *s, char mark)
 {
     buf_add(&s->sink->out, str_of(s->file->name));
-    buf_addc(&s->sink->out, s->g->null_names ? 0 : mark);
+    buf_addc(&s->sink->out, s->scan->null_names ? 0 : mark);
 }
 
 /* Text that is no UTF-8 is not shown, unless asked for. */
-static bool is_shown(struct grep_searcher *s, size_t start, size_t end)
+static bool is_shown(struct scanner *s, size_t start, size_t end)
 {
     struct str text = { s->data + start, end - start };
-    if (!s->binary && (s->g->binary == BINARY_TEXT || utf8_valid(text)))
+    if (!s->binary && (s->scan->binary == BINARY_TEXT || utf8_valid(text)))
         return true;
-    s->withheld |= s->g->binary == BINARY_MESSAGE;
+    s->withheld |= s->scan->binary == BINARY_MESSAGE;
     return false;
 }
 
-static void put_line(struct grep_searcher *s, size_t start, size_t end, char mark)
+/* As somebody else writes it. */
+static void show_line(struct scanner *s, size_t start, size_t end, char mark)
 {
-    const struct grep *g = s->g;
+    count_lines(s, start);
+    const struct scan_line line = { mark, s->line + 1, { s->data + start, end - start } };
+    s->scan->show(&line, s->re, &s->sink->out);
+}
+
+static void put_line(struct scanner *s, size_t start, size_t end, char mark)
+{
+    const struct scan *g = s->scan;
+    if (g->show) {
+        show_line(s, start, end, mark);
+        return;
+    }
     if (s->file->with_name)
         put_name(s, mark);
     if (g->line_numbers) {
@@ -273,7 +266,7 @@ static void put_line(struct grep_searcher *s, size_t start, size_t end, char mar
     buf_addc(&s->sink->out, g->eol);
 }
 
-static bool put_matches(struct grep_searcher *s, size_t start, size_t end)
+static bool put_matches(struct scanner *s, size_t start, size_t end)
 {
     struct str line = { s->data + start, end - start };
     struct regex_match m;
@@ -290,24 +283,24 @@ static bool put_matches(struct grep_searcher *s, size_t start, size_t end)
     return true;
 }
 
-static size_t line_end(const struct grep_searcher *s, size_t start, size_t end)
+static size_t line_end(const struct scanner *s, size_t start, size_t end)
 {
-    const char *eol = memchr(s->data + start, s->g->eol, end - start);
+    const char *eol = memchr(s->data + start, s->scan->eol, end - start);
     return eol ? (size_t)(eol - s->data) : end;
 }
 
-static void note_printed(struct grep_searcher *s, size_t end)
+static void note_printed(struct scanner *s, size_t end)
 {
     s->printed = s->offset + end + 1;
     *s->any_printed = true;
 }
 
 /* Lines of context in [from, to), at most `*left` of them. */
-static bool put_context(struct grep_searcher *s, size_t from, size_t to, uint64_t *left)
+static bool put_context(struct scanner *s, size_t from, size_t to, uint64_t *left)
 {
     while (from < to && *left) {
         size_t end = line_end(s, from, to);
-        if (!s->g->only_matching && is_shown(s, from, end)) {
+        if (!s->scan->only_matching && is_shown(s, from, end)) {
             put_line(s, from, end, '-');
             note_printed(s, end);
         }
@@ -319,28 +312,33 @@ static bool put_context(struct grep_searcher *s, size_t from, size_t to, uint64_
     return true;
 }
 
-static void put_separator(struct grep_searcher *s, size_t start)
+static void put_separator(struct scanner *s, size_t start)
 {
-    const struct grep *g = s->g;
+    const struct scan *g = s->scan;
     bool gap = !s->printed || s->offset + start > s->printed;
-    if (g->sets_apart && g->group_separator && *s->any_printed && gap) {
+    if (!g->sets_apart || !g->group_separator || !*s->any_printed || !gap)
+        return;
+    if (g->show) {
+        const struct scan_line none = { .text = str_of(g->group_separator) };
+        g->show(&none, s->re, &s->sink->out);
+    } else {
         buf_add(&s->sink->out, str_of(g->group_separator));
         buf_addc(&s->sink->out, '\n');
     }
 }
 
 /* A selected line, with the context before it. */
-static bool put_selected(struct grep_searcher *s, size_t start, size_t end)
+static bool put_selected(struct scanner *s, size_t start, size_t end)
 {
     size_t before = context_start(s, start);
     uint64_t all = UINT64_MAX;
     put_separator(s, before);
     if (!put_context(s, before, start, &all))
         return false;
-    s->after_left = s->g->after;
-    if (s->g->only_matching) {
+    s->after_left = s->scan->after;
+    if (s->scan->only_matching) {
         note_printed(s, end);
-        return s->g->invert || put_matches(s, start, end);
+        return s->scan->invert || put_matches(s, start, end);
     }
     if (is_shown(s, start, end)) {
         put_line(s, start, end, ':');
@@ -351,16 +349,17 @@ static bool put_selected(struct grep_searcher *s, size_t start, size_t end)
 
 /* The first line in [pos, end) that the pattern matches. */
 static bool find_match(
-        struct grep_searcher *s, size_t pos, size_t end, size_t *start, size_t *stop)
+        struct scanner *s, size_t pos, size_t end, size_t *start, size_t *stop)
 {
     struct str lines = { s->data, end };
     enum regex_result r;
-    while ((r = regex_find_line(s->re, lines, pos, s->g->eol, start, stop)) ==
+    while ((r = regex_find_line(s->re, lines, pos, s->scan->eol, start, stop)) ==
             REGEX_LIMIT) {
         if (!s->failed)
             message(s, "exceeded PCRE's backtracking limit");
         s->failed = true;
-        if (*stop + 1 >= end)
+        s->stopped = s->scan->stop_at_limit;
+        if (s->stopped || *stop + 1 >= end)
             return false;
         pos = *stop + 1;
     }
@@ -369,7 +368,7 @@ static bool find_match(
 
 /* The first line that the pattern does not match. */
 static bool find_other(
-        struct grep_searcher *s, size_t pos, size_t end, size_t *start, size_t *stop)
+        struct scanner *s, size_t pos, size_t end, size_t *start, size_t *stop)
 {
     for (; pos < end; pos = s->next_match_end + 1) {
         if (!s->has_next_match || s->next_match < pos) {
@@ -387,28 +386,28 @@ static bool find_other(
 }
 
 static bool find_selected(
-        struct grep_searcher *s, size_t pos, size_t end, size_t *start, size_t *stop)
+        struct scanner *s, size_t pos, size_t end, size_t *start, size_t *stop)
 {
-    return s->g->invert ? find_other(s, pos, end, start, stop)
-                        : find_match(s, pos, end, start, stop);
+    return s->scan->invert ? find_other(s, pos, end, start, stop)
+                           : find_match(s, pos, end, start, stop);
 }
 
 /* Does a selected line have to be printed? */
-static bool prints_lines(const struct grep_searcher *s)
+static bool prints_lines(const struct scanner *s)
 {
-    return s->g->report == REPORT_LINES && !s->binary;
+    return s->scan->report == REPORT_LINES && !s->binary;
 }
 
 /* Is the answer known, so that the rest of the file need not be read? */
-static bool is_decided(const struct grep_searcher *s)
+static bool is_decided(const struct scanner *s)
 {
-    if (s->selected >= (uint64_t)s->g->max_count)
+    if (s->selected >= (uint64_t)s->scan->max_count)
         return true;
-    return s->selected && s->g->report != REPORT_COUNT && !prints_lines(s);
+    return s->selected && s->scan->report != REPORT_COUNT && !prints_lines(s);
 }
 
 /* All whole lines of the window; false: stop. */
-static bool search_lines(struct grep_searcher *s)
+static bool search_lines(struct scanner *s)
 {
     size_t end = lines_end(s), start, stop;
     s->has_next_match = false;
@@ -430,7 +429,7 @@ static bool search_lines(struct grep_searcher *s)
 }
 
 /* After the last line that -m allows, only its context is printed. */
-static void finish_context(struct grep_searcher *s)
+static void finish_context(struct scanner *s)
 {
     while (prints_lines(s) && s->after_left) {
         size_t end = lines_end(s);
@@ -442,7 +441,7 @@ static void finish_context(struct grep_searcher *s)
     }
 }
 
-static void search_file(struct grep_searcher *s)
+static void search_file(struct scanner *s)
 {
     while (!s->at_eof && !is_decided(s))
         if (!fill(s) || !search_lines(s))
@@ -450,10 +449,10 @@ static void search_file(struct grep_searcher *s)
     finish_context(s);
 }
 
-static void report(struct grep_searcher *s)
+static void report(struct scanner *s)
 {
     struct buf *out = &s->sink->out;
-    switch (s->g->report) {
+    switch (s->scan->report) {
     case REPORT_COUNT:
         if (s->file->with_name)
             put_name(s, ':');
@@ -461,9 +460,9 @@ static void report(struct grep_searcher *s)
         break;
     case REPORT_WITH:
     case REPORT_WITHOUT:
-        if (!s->selected == (s->g->report == REPORT_WITHOUT)) {
+        if (!s->selected == (s->scan->report == REPORT_WITHOUT)) {
             buf_add(out, str_of(s->file->name));
-            buf_addc(out, s->g->null_names ? 0 : '\n');
+            buf_addc(out, s->scan->null_names ? 0 : '\n');
         }
         break;
     case REPORT_LINES:
@@ -476,7 +475,7 @@ static void report(struct grep_searcher *s)
 }
 
 static void start_file(
-        struct grep_searcher *s, const struct grep_file *file, struct grep_sink *sink)
+        struct scanner *s, const struct scan_file *file, struct scan_sink *sink)
 {
     s->file = file;
     s->sink = sink;
@@ -486,8 +485,8 @@ static void start_file(
     s->at_eof = s->binary = s->withheld = s->failed = s->stopped = false;
 }
 
-bool grep_file(struct grep_searcher *s, const struct grep_file *file,
-        struct grep_sink *sink, bool *selected)
+bool scan_file(struct scanner *s, const struct scan_file *file, struct scan_sink *sink,
+        bool *selected)
 {
     start_file(s, file, sink);
     search_file(s);

@@ -1,17 +1,18 @@
 /*
  * dirwalk.h - every entry of a tree, directories before and after what is in them.
  *
- *   struct dirwalk *w = dirwalk_create(c, "dir", VFS_NOFOLLOW);
+ *   struct dirwalk *w = dirwalk_create(&view, "dir", false, false);
  *   for (struct dirwalk_entry e; dirwalk_next(w, &e);) ...
  *   dirwalk_destroy(w);
  *
  * The stack of open directories is in memory, not in C's stack: depth is bounded by the
  * length of a path alone.  Names in a directory come in byte order.
  */
-#ifndef SHELL_BUILTIN_DIRWALK_H
-#define SHELL_BUILTIN_DIRWALK_H
+#ifndef SEARCH_DIRWALK_H
+#define SEARCH_DIRWALK_H
 
-#include "shell/cmd.h"
+#include "base/budget.h"
+#include "vfs/vfs.h"
 
 enum dirwalk_step {
     WALK_FILE,       /* anything but a directory */
@@ -31,12 +32,19 @@ struct dirwalk_entry {
     struct vfs_stat st;
 };
 
+/* What a walk looks at, borrowed. */
+struct dirwalk_view {
+    struct vfs *vfs;
+    struct vpath cwd; /* of the root's path */
+    struct budget *budget;
+};
+
 struct dirwalk;
 
 /* `follow`: links in the tree are followed (a directory met inside itself is not
  * entered: ELOOP).  `follow_root`: the root alone. */
 struct dirwalk *dirwalk_create(
-        struct cmd *c, const char *root, bool follow_root, bool follow);
+        const struct dirwalk_view *view, const char *root, bool follow_root, bool follow);
 void dirwalk_destroy(struct dirwalk *w);
 
 /* Nobody looks at more of `st` than its type (below the root), so that most entries need

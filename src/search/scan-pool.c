@@ -1,13 +1,13 @@
 /*
- * Helper threads of grep -r: the command walks and opens, they read and search, and the
- * command prints what they found in the order of the walk.
+ * Helper threads: the caller walks and opens, they read and search, and the caller prints
+ * what they found in the order of the walk.
  *
- * A job's output lies in its slot of the ring until the command takes it.  A job that has
+ * A job's output lies in its slot of the ring until the caller takes it.  A job that has
  * found very much waits for that; the first job in the ring never waits for another, so
- * that everything goes on.  Threads touch their job, their searcher and the pool; no
- * shell state, no vfs but the open file.
+ * that everything goes on.  Threads touch their job, their searcher and the pool; nothing
+ * of the caller, no vfs but the open file.
  */
-#include "shell/builtin/grep.h"
+#include "search/scan.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -21,29 +21,31 @@
     8 /* jobs waiting: waking a thread for each would cost more than it saves */
 #define MAX_WAITING ((size_t)1 << 20) /* bytes of output of one job */
 #define STACK_SIZE  ((size_t)512 << 10)
-#define POLL_NS     20000000 /* how often the command looks at its budget */
+#define POLL_NS     20000000 /* how often the caller looks at its budget */
 
 struct job {
     struct vfile *file; /* NULL: only a message */
     char *name;
     bool with_name;
-    struct buf out, messages; /* not yet taken by the command */
+    struct buf out, messages; /* not yet taken by the caller */
     uint64_t steps;
     bool done, selected, failed;
     bool separated; /* something was printed: not the first group of lines any more */
 };
 
 struct worker {
-    struct grep_pool *pool;
-    struct grep_searcher *searcher;
-    struct regex *re;
+    struct scan_pool *pool;
+    void *searcher;
     struct job *job;
     uint64_t steps;
     pthread_t thread;
 };
 
-struct grep_pool {
-    struct grep_run *run;
+struct scan_pool {
+    const struct scan_pool_ops *ops;
+    void *owner;
+    struct budget *budget;
+    bool stopped;            /* by `ops` or the budget; the caller's */
     pthread_mutex_t lock;    /* everything below */
     pthread_cond_t work;     /* a job to take, or the end */
     pthread_cond_t progress; /* the first job has output, or is done */
@@ -51,19 +53,19 @@ struct grep_pool {
     struct job jobs[SLOTS];
     size_t first, next, end; /* to print, to take, to fill; modulo SLOTS */
     size_t idle;             /* threads that wait for work */
-    bool waiting;            /* the command waits for progress */
+    bool waiting;            /* the caller waits for progress */
     bool closing;
     atomic_bool stop;
     struct worker workers[MAX_THREADS];
     size_t count;
 };
 
-static struct job *job_at(struct grep_pool *p, size_t i)
+static struct job *job_at(struct scan_pool *p, size_t i)
 {
     return &p->jobs[i % SLOTS];
 }
 
-static bool worker_alive(struct grep_sink *sink, uint64_t steps)
+static bool worker_alive(struct scan_sink *sink, uint64_t steps)
 {
     struct worker *w = sink->owner;
     w->steps += steps;
@@ -87,10 +89,10 @@ static void tell_progress(struct worker *w)
         pthread_cond_signal(&w->pool->progress);
 }
 
-static bool worker_flush(struct grep_sink *sink, bool force)
+static bool worker_flush(struct scan_sink *sink, bool force)
 {
     struct worker *w = sink->owner;
-    struct grep_pool *p = w->pool;
+    struct scan_pool *p = w->pool;
     pthread_mutex_lock(&p->lock);
     while (!force && w->job->out.len > MAX_WAITING && !p->stop)
         pthread_cond_wait(&p->room, &p->lock);
@@ -101,7 +103,7 @@ static bool worker_flush(struct grep_sink *sink, bool force)
     return !p->stop;
 }
 
-static struct job *take_job(struct grep_pool *p)
+static struct job *take_job(struct scan_pool *p)
 {
     struct job *job = NULL;
     pthread_mutex_lock(&p->lock);
@@ -117,7 +119,7 @@ static struct job *take_job(struct grep_pool *p)
 
 static void end_job(struct worker *w, bool selected, bool failed)
 {
-    struct grep_pool *p = w->pool;
+    struct scan_pool *p = w->pool;
     pthread_mutex_lock(&p->lock);
     w->job->selected = selected;
     w->job->failed = failed;
@@ -128,16 +130,16 @@ static void end_job(struct worker *w, bool selected, bool failed)
     w->steps = 0;
 }
 
-static void run_job(struct worker *w, struct grep_sink *sink)
+static void run_job(struct worker *w, struct scan_sink *sink)
 {
     struct job *job = w->job;
     bool selected = false, ok = true;
     if (job->file && !w->pool->stop) {
-        struct grep_file file = {
+        struct scan_file file = {
             .name = job->name, .with_name = job->with_name, .fd = vfile_fd(job->file)
         };
         sink->any_printed = false;
-        ok = grep_file(w->searcher, &file, sink, &selected);
+        ok = w->pool->ops->search(w->searcher, &file, sink, &selected);
         if (sink->out.len || sink->messages.len)
             worker_flush(sink, true);
     }
@@ -149,7 +151,7 @@ static void run_job(struct worker *w, struct grep_sink *sink)
 static void *work(void *arg)
 {
     struct worker *w = arg;
-    struct grep_sink sink = { .out = BUF(SIZE_MAX / 4),
+    struct scan_sink sink = { .out = BUF(SIZE_MAX / 4),
         .messages = BUF(65536),
         .flush = worker_flush,
         .alive = worker_alive,
@@ -170,23 +172,21 @@ static size_t thread_count(void)
     return n < 2 ? 0 : n < MAX_THREADS ? (size_t)n : MAX_THREADS;
 }
 
-static bool start_worker(struct grep_pool *p, const pthread_attr_t *attributes)
+static bool start_worker(struct scan_pool *p, const pthread_attr_t *attributes)
 {
     struct worker *w = &p->workers[p->count];
     w->pool = p;
-    w->re = regex_copy(p->run->g->re);
-    w->searcher = grep_searcher_create(p->run->g, w->re);
+    w->searcher = p->ops->create(p->owner);
     if (!pthread_create(&w->thread, attributes, work, w)) {
         p->count++;
         return true;
     }
-    grep_searcher_destroy(w->searcher);
-    regex_destroy(w->re);
+    p->ops->destroy(w->searcher);
     return false;
 }
 
 /* Signals are for the thread that runs the command. */
-static void start_workers(struct grep_pool *p)
+static void start_workers(struct scan_pool *p)
 {
     sigset_t all, old;
     pthread_attr_t attributes;
@@ -201,7 +201,7 @@ static void start_workers(struct grep_pool *p)
     pthread_attr_destroy(&attributes);
 }
 
-static void free_pool(struct grep_pool *p)
+static void free_pool(struct scan_pool *p)
 {
     pthread_mutex_destroy(&p->lock);
     pthread_cond_destroy(&p->work);
@@ -210,10 +210,13 @@ static void free_pool(struct grep_pool *p)
     free(p);
 }
 
-struct grep_pool *grep_pool_create(struct grep_run *run)
+struct scan_pool *scan_pool_create(
+        const struct scan_pool_ops *ops, void *owner, struct budget *budget)
 {
-    struct grep_pool *p = xcalloc(1, sizeof(*p));
-    p->run = run;
+    struct scan_pool *p = xcalloc(1, sizeof(*p));
+    p->ops = ops;
+    p->owner = owner;
+    p->budget = budget;
     pthread_mutex_init(&p->lock, NULL);
     pthread_cond_init(&p->work, NULL);
     pthread_cond_init(&p->progress, NULL);
@@ -230,7 +233,7 @@ struct grep_pool *grep_pool_create(struct grep_run *run)
 }
 
 /* Wait a little for the first job; false: the budget is spent.  Called with the lock. */
-static bool wait_for_first(struct grep_pool *p)
+static bool wait_for_first(struct scan_pool *p)
 {
     struct timespec until;
     clock_gettime(CLOCK_REALTIME, &until);
@@ -244,32 +247,24 @@ static bool wait_for_first(struct grep_pool *p)
     p->waiting = true;
     pthread_cond_timedwait(&p->progress, &p->lock, &until);
     p->waiting = false;
-    return !budget_stopped(p->run->c->budget);
+    return !budget_stopped(p->budget);
 }
 
-/* Files are set apart as groups of lines are, where lines have context. */
 static void print_text(
-        struct grep_pool *p, struct job *job, struct buf *out, struct buf *messages)
+        struct scan_pool *p, struct job *job, struct buf *out, struct buf *messages)
 {
-    struct grep_run *run = p->run;
-    const struct grep *g = run->g;
-    bool groups = g->report == REPORT_LINES && g->sets_apart && g->group_separator;
-    if (groups && out->len && !job->separated) {
-        if (run->sink.any_printed) {
-            buf_add(&run->sink.out, str_of(g->group_separator));
-            buf_addc(&run->sink.out, '\n');
-        }
-        job->separated = run->sink.any_printed = true;
-    }
-    buf_add(&run->sink.out, buf_str(out));
-    buf_add(&run->sink.messages, buf_str(messages));
-    bool much = run->sink.out.len > 32768 || run->sink.messages.len;
-    if (much && !run->sink.flush(&run->sink, true))
-        run->stop = true;
+    const struct scan_text text = {
+        .name = job->name ? job->name : "",
+        .out = buf_str(out),
+        .messages = buf_str(messages),
+        .separated = &job->separated,
+    };
+    if (!p->ops->print(p->owner, &text))
+        p->stopped = true;
 }
 
 /* Print what the first job has; true when it has ended.  `wait`: until there is some. */
-static bool print_first(struct grep_pool *p, bool wait)
+static bool print_first(struct scan_pool *p, bool wait)
 {
     struct job *job = job_at(p, p->first);
     auto_buf out = BUF(SIZE_MAX / 4);
@@ -289,8 +284,10 @@ static bool print_first(struct grep_pool *p, bool wait)
         print_text(p, job, &out, &messages);
     if (!done)
         return false;
-    bool alive = budget_spend(p->run->c->budget, job->steps);
-    grep_note(p->run, job->selected, job->failed || !alive);
+    bool alive = budget_spend(p->budget, job->steps);
+    const char *name = job->name ? job->name : "";
+    if (!p->ops->ended(p->owner, name, job->selected, job->failed || !alive) || !alive)
+        p->stopped = true;
     free(job->name);
     job->name = NULL;
     pthread_mutex_lock(&p->lock);
@@ -299,18 +296,25 @@ static bool print_first(struct grep_pool *p, bool wait)
     return true;
 }
 
-static void submit(struct grep_pool *p, struct job job)
+/* Print the first job, waiting for it. */
+static void print_next(struct scan_pool *p)
 {
-    while (p->end - p->first == SLOTS && !p->run->stop) {
-        print_first(p, true);
-        grep_note(p->run, false, false);
-    }
-    while (p->first != p->end && !p->run->stop && print_first(p, false))
+    print_first(p, true);
+    if (budget_stopped(p->budget))
+        p->stopped = true;
+}
+
+static bool submit(struct scan_pool *p, struct job job)
+{
+    while (p->end - p->first == SLOTS && !p->stopped)
+        print_next(p);
+    while (p->first != p->end && !p->stopped && print_first(p, false))
         ;
-    if (p->run->stop) {
+    if (p->stopped) {
         vfile_close(job.file);
         free(job.name);
-        return;
+        buf_finish(&job.messages);
+        return false;
     }
     pthread_mutex_lock(&p->lock);
     struct job *slot = job_at(p, p->end++);
@@ -323,48 +327,51 @@ static void submit(struct grep_pool *p, struct job job)
     if (p->idle && p->end - p->next >= WAKE_AT)
         pthread_cond_broadcast(&p->work);
     pthread_mutex_unlock(&p->lock);
+    return true;
 }
 
-void grep_pool_submit(
-        struct grep_pool *p, struct vfile *file, const char *name, bool with_name)
+bool scan_pool_submit(
+        struct scan_pool *p, struct vfile *file, const char *name, bool with_name)
 {
-    submit(p,
+    return submit(p,
             (struct job){ .file = file, .name = xstrdup(name), .with_name = with_name });
 }
 
-void grep_pool_message(struct grep_pool *p, const char *message)
+bool scan_pool_message(struct scan_pool *p, const char *message)
 {
     struct job job = { .messages = BUF(65536) };
     buf_add(&job.messages, str_of(message));
-    submit(p, job);
+    return submit(p, job);
 }
 
-void grep_pool_finish(struct grep_pool *p)
+static void end_threads(struct scan_pool *p)
 {
-    if (!p)
-        return;
-    while (p->first != p->end && !p->run->stop) {
-        print_first(p, true);
-        grep_note(p->run, false, false);
-    }
     pthread_mutex_lock(&p->lock);
-    p->stop = p->run->stop;
+    p->stop = p->stopped;
     p->closing = true;
     pthread_cond_broadcast(&p->work);
     pthread_cond_broadcast(&p->room);
     pthread_mutex_unlock(&p->lock);
     for (size_t i = 0; i < p->count; i++) {
         pthread_join(p->workers[i].thread, NULL);
-        grep_searcher_destroy(p->workers[i].searcher);
-        regex_destroy(p->workers[i].re);
+        p->ops->destroy(p->workers[i].searcher);
     }
-    for (; p->first != p->end; p->first++)
+}
+
+void scan_pool_finish(struct scan_pool *p)
+{
+    if (!p)
+        return;
+    while (p->first != p->end && !p->stopped)
+        print_next(p);
+    end_threads(p);
+    for (; p->first != p->end; p->first++) {
+        vfile_close(job_at(p, p->first)->file);
         free(job_at(p, p->first)->name);
+    }
     for (size_t i = 0; i < SLOTS; i++) {
         buf_finish(&p->jobs[i].out);
         buf_finish(&p->jobs[i].messages);
     }
-    if (!p->run->sink.flush(&p->run->sink, true))
-        p->run->stop = true;
     free_pool(p);
 }

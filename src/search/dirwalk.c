@@ -1,6 +1,4 @@
-#include "shell/builtin/dirwalk.h"
-
-#include "shell/builtin/files.h"
+#include "search/dirwalk.h"
 
 #include <errno.h>
 
@@ -13,7 +11,10 @@ struct level {
 };
 
 struct dirwalk {
-    struct cmd *c;
+    struct vfs *vfs;
+    struct vpath cwd;
+    struct budget *budget;
+    struct arena *scratch; /* of one path */
     bool follow, follow_root, types_only;
     bool started, enter; /* enter: `current` is a directory to be listed next */
     struct vfs_stat current;
@@ -24,10 +25,13 @@ struct dirwalk {
 };
 
 struct dirwalk *dirwalk_create(
-        struct cmd *c, const char *root, bool follow_root, bool follow)
+        const struct dirwalk_view *view, const char *root, bool follow_root, bool follow)
 {
     struct dirwalk *w = xcalloc(1, sizeof(*w));
-    *w = (struct dirwalk){ .c = c,
+    *w = (struct dirwalk){ .vfs = view->vfs,
+        .cwd = view->cwd,
+        .budget = view->budget,
+        .scratch = arena_create(),
         .follow = follow,
         .follow_root = follow_root || follow,
         .path = BUF(65536),
@@ -40,6 +44,7 @@ void dirwalk_destroy(struct dirwalk *w)
 {
     while (w->depth)
         arena_destroy(w->levels[--w->depth].arena);
+    arena_destroy(w->scratch);
     free(w->levels);
     buf_finish(&w->path);
     free(w);
@@ -73,7 +78,8 @@ static void fill(struct dirwalk *w, enum dirwalk_step step, struct dirwalk_entry
 static bool is_loop(const struct dirwalk *w)
 {
     for (size_t i = 0; i < w->depth; i++)
-        if (file_is_same(&w->levels[i].st, &w->current))
+        if (w->levels[i].st.dev == w->current.dev &&
+                w->levels[i].st.ino == w->current.ino)
             return true;
     return false;
 }
@@ -89,12 +95,17 @@ static bool type_is_enough(const struct dirwalk *w, enum vfs_type type)
 static int stat_current(struct dirwalk *w)
 {
     bool follow = w->depth ? w->follow : w->follow_root;
-    const char *path = w->path.data ? w->path.data : "";
+    struct vpath path;
     if (w->path.full)
         return ENAMETOOLONG;
-    int errnum = file_stat(w->c, path, follow ? VFS_FOLLOW : VFS_NOFOLLOW, &w->current);
-    if (errnum && follow) /* a link to nowhere is itself */
-        errnum = file_stat(w->c, path, VFS_NOFOLLOW, &w->current) ? errnum : 0;
+    struct arena_mark mark = arena_mark(w->scratch);
+    int errnum = vpath_parse(buf_str(&w->path), w->cwd, w->scratch, &path);
+    if (!errnum) {
+        errnum = vfs_stat(w->vfs, path, follow ? VFS_FOLLOW : VFS_NOFOLLOW, &w->current);
+        if (errnum && follow) /* a link to nowhere is itself */
+            errnum = vfs_stat(w->vfs, path, VFS_NOFOLLOW, &w->current) ? errnum : 0;
+    }
+    arena_rewind(w->scratch, mark);
     return errnum;
 }
 
@@ -117,10 +128,9 @@ static void look(struct dirwalk *w, enum vfs_type type, struct dirwalk_entry *ou
 static int list(struct dirwalk *w, struct level *level)
 {
     struct vpath path;
-    int errnum = vpath_parse(buf_str(&w->path), w->c->cwd, level->arena, &path);
+    int errnum = vpath_parse(buf_str(&w->path), w->cwd, level->arena, &path);
     return errnum ? errnum
-                  : vfs_list(w->c->vfs, path, level->arena, &level->entries,
-                            &level->count);
+                  : vfs_list(w->vfs, path, level->arena, &level->entries, &level->count);
 }
 
 /* Enter the directory that the last step showed; true: `out` says that it failed. */
@@ -155,7 +165,7 @@ static void set_path(struct dirwalk *w, size_t len, struct str name)
 
 bool dirwalk_next(struct dirwalk *w, struct dirwalk_entry *out)
 {
-    if (!cmd_tick(w->c))
+    if (!budget_spend(w->budget, 1))
         return false;
     if (!w->started) {
         w->started = true;
