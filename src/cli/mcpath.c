@@ -74,6 +74,7 @@ static bool serve(const struct mcpath_options *o, struct arena *arena, struct er
     struct serve_config config = {
         .instructions = o->read_only ? read_only_instructions : instructions,
         .setup = &setup,
+        .tools = { .places = TOOL_IN_SHELL, .read_only = o->read_only },
     };
     return open_roots(o, arena, roots, err) && serve_stdio(&config, err);
 }

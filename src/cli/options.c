@@ -1,7 +1,7 @@
 #include "cli/options.h"
 
-#include "base/nearest.h"
 #include "base/utf8.h"
+#include "cli/flags.h"
 #include "policy/deny.h"
 
 #define DEFAULT_MAX_OUTPUT 30000
@@ -14,17 +14,16 @@ struct reading {
     bool has_root;
 };
 
-typedef bool set_fn(struct reading *r, const char *value, struct error *err);
-
-static bool set_read_only(
-        struct reading *r, const char *unused UNUSED, struct error *err UNUSED)
+static bool set_read_only(void *user, const char *unused UNUSED, struct error *err UNUSED)
 {
+    struct reading *r = user;
     r->options->read_only = true;
     return true;
 }
 
-static bool set_deny(struct reading *r, const char *value, struct error *err)
+static bool set_deny(void *user, const char *value, struct error *err)
 {
+    struct reading *r = user;
     const char *only[] = { value, NULL };
     struct deny_rules unused;
     if (!utf8_valid(str_of(value)))
@@ -47,8 +46,9 @@ static bool parse_count(
     return true;
 }
 
-static bool set_max_output(struct reading *r, const char *value, struct error *err)
+static bool set_max_output(void *user, const char *value, struct error *err)
 {
+    struct reading *r = user;
     unsigned n = 0;
     if (!parse_count(value, 0, OPTIONS_MAX_OUTPUT, &n, err))
         return false;
@@ -56,8 +56,9 @@ static bool set_max_output(struct reading *r, const char *value, struct error *e
     return true;
 }
 
-static bool set_max_steps(struct reading *r, const char *value, struct error *err)
+static bool set_max_steps(void *user, const char *value, struct error *err)
 {
+    struct reading *r = user;
     int64_t n = 0;
     if (!str_int(str_of(value), &n) || n < 1 || n > OPTIONS_MAX_STEPS)
         return error_set(err, ERR_INVALID, "'%.80s' is not a whole number from 1 to %lld",
@@ -66,30 +67,35 @@ static bool set_max_steps(struct reading *r, const char *value, struct error *er
     return true;
 }
 
-static bool set_max_depth(struct reading *r, const char *value, struct error *err)
+static bool set_max_depth(void *user, const char *value, struct error *err)
 {
+    struct reading *r = user;
     return parse_count(value, 1, OPTIONS_MAX_DEPTH, &r->options->max_depth, err);
 }
 
-static bool set_max_memory(struct reading *r, const char *value, struct error *err)
+static bool set_max_memory(void *user, const char *value, struct error *err)
 {
+    struct reading *r = user;
     return parse_count(value, 1, OPTIONS_MAX_MEMORY, &r->options->max_memory_mib, err);
 }
 
-static bool set_port(struct reading *r, const char *value, struct error *err)
+static bool set_port(void *user, const char *value, struct error *err)
 {
+    struct reading *r = user;
     return parse_count(value, 1, 65535, &r->options->port, err);
 }
 
-static bool set_host(struct reading *r, const char *value, struct error *err)
+static bool set_host(void *user, const char *value, struct error *err)
 {
+    struct reading *r = user;
     r->options->host = value;
     return *value || error_set(err, ERR_INVALID, "the host cannot be empty");
 }
 
 /* Seconds with up to three decimals. */
-static bool set_timeout(struct reading *r, const char *value, struct error *err)
+static bool set_timeout(void *user, const char *value, struct error *err)
 {
+    struct reading *r = user;
     struct str fraction = str_of(value), whole = str_cut(&fraction, '.');
     int64_t seconds = 0, ms = 0;
     bool fine = str_int(whole, &seconds) && whole.data[0] != '-' && fraction.len <= 3 &&
@@ -104,8 +110,9 @@ static bool set_timeout(struct reading *r, const char *value, struct error *err)
     return true;
 }
 
-static bool set_transport(struct reading *r, const char *value, struct error *err)
+static bool set_transport(void *user, const char *value, struct error *err)
 {
+    struct reading *r = user;
     bool http = !strcmp(value, "http");
     if (!http && strcmp(value, "stdio"))
         return error_set(err, ERR_INVALID, "'%.80s' is neither stdio nor http", value);
@@ -123,8 +130,9 @@ static bool is_mount_name(struct str name)
     return name.len && name.len <= 100 && name.data[0] != '.';
 }
 
-static bool set_mount(struct reading *r, const char *value, struct error *err)
+static bool set_mount(void *user, const char *value, struct error *err)
 {
+    struct reading *r = user;
     struct mcpath_options *o = r->options;
     struct str url = str_of(value), name = str_cut(&url, '=');
     struct mount *mount = &o->mounts[o->mount_count];
@@ -143,11 +151,7 @@ static bool set_mount(struct reading *r, const char *value, struct error *err)
     return location_parse(url.data, &mount->location, err);
 }
 
-static const struct {
-    const char *name;
-    bool takes_value;
-    set_fn *set; /* NULL: looked for before everything else */
-} table[] = {
+static const struct flag table[] = {
     { "--deny", true, set_deny },
     { "--help", false, NULL },
     { "--host", true, set_host },
@@ -163,44 +167,9 @@ static const struct {
     { "--version", false, NULL },
 };
 
-static struct str name_at(const void *unused UNUSED, size_t i)
+static bool read_root(void *user, const char *text, struct error *err)
 {
-    return str_of(table[i].name);
-}
-
-static bool unknown_option(struct str name, struct error *err)
-{
-    struct str near = nearest_name(name, NULL, ARRAY_LEN(table), name_at);
-    if (near.len)
-        return error_set(err, ERR_INVALID, "unknown option '%.*s'; did you mean '%.*s'?",
-                STR_ARG(name), STR_ARG(near));
-    return error_set(
-            err, ERR_INVALID, "unknown option '%.*s'; see --help", STR_ARG(name));
-}
-
-/* The option at argv[*i]; takes the next word too if its value stands there. */
-static bool read_option(
-        struct reading *r, int argc, char **argv, int *i, struct error *err)
-{
-    struct str value = str_of(argv[*i]), name = str_cut(&value, '=');
-    bool joined = name.len < strlen(argv[*i]);
-    size_t at = 0;
-    while (at < ARRAY_LEN(table) && !str_is(name, table[at].name))
-        at++;
-    if (at == ARRAY_LEN(table))
-        return unknown_option(name, err);
-    if (joined && !table[at].takes_value)
-        return error_set(err, ERR_INVALID, "option '%s' takes no value", table[at].name);
-    if (!joined && table[at].takes_value && ++*i >= argc)
-        return error_set(err, ERR_INVALID, "option '%s' needs a value", table[at].name);
-    if (!table[at].set)
-        return true;
-    return table[at].set(r, joined ? value.data : argv[*i], err) ||
-           error_context(err, "option '%s'", table[at].name);
-}
-
-static bool read_root(struct reading *r, const char *text, struct error *err)
-{
+    struct reading *r = user;
     if (r->has_root)
         return error_set(err, ERR_INVALID,
                 "one folder can be served, and '%.200s' is a second one", text);
@@ -208,20 +177,12 @@ static bool read_root(struct reading *r, const char *text, struct error *err)
     return location_parse(text, &r->options->root, err);
 }
 
-static bool is_given(int argc, char **argv, const char *name)
-{
-    for (int i = 1; i < argc && strcmp(argv[i], "--"); i++)
-        if (!strcmp(argv[i], name))
-            return true;
-    return false;
-}
-
 bool mcpath_options_parse(int argc, char **argv, struct arena *arena,
         struct mcpath_options *out, struct error *err)
 {
     struct mcpath_options o = { .root = { SETUP_LOCAL, "." },
-        .help = is_given(argc, argv, "--help") || is_given(argc, argv, "-h"),
-        .version = is_given(argc, argv, "--version"),
+        .help = flags_has(argc, argv, "--help") || flags_has(argc, argv, "-h"),
+        .version = flags_has(argc, argv, "--version"),
         .max_output = DEFAULT_MAX_OUTPUT,
         .timeout_ms = DEFAULT_TIMEOUT_MS,
         .host = "127.0.0.1",
@@ -229,16 +190,9 @@ bool mcpath_options_parse(int argc, char **argv, struct arena *arena,
     o.deny = arena_zalloc(arena, ((size_t)argc + 1) * sizeof(*o.deny));
     o.mounts = arena_zalloc(arena, ((size_t)argc + 1) * sizeof(*o.mounts));
     struct reading r = { &o, arena, false };
-    bool options = !o.help && !o.version, fine = true;
-    for (int i = 1; fine && i < argc && !o.help && !o.version; i++) {
-        if (options && !strcmp(argv[i], "--"))
-            options = false;
-        else if (options && argv[i][0] == '-')
-            fine = read_option(&r, argc, argv, &i, err);
-        else
-            fine = read_root(&r, argv[i], err);
-    }
-    if (fine)
-        *out = o;
-    return fine;
+    const struct flags flags = { table, ARRAY_LEN(table), read_root, &r };
+    if (!o.help && !o.version && !flags_read(&flags, argc, argv, err))
+        return false;
+    *out = o;
+    return true;
 }

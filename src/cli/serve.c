@@ -15,7 +15,8 @@ struct serve {
     uv_loop_t loop;
     uv_signal_t watchers[ARRAY_LEN(signals)];
     struct mcp_server server;
-    struct session *session;
+    struct toolset *tools;
+    struct dispatch *dispatch;
     struct mcp *mcp; /* NULL: closed */
     struct stdio *stdio;
     bool finishing; /* all was read; what runs may end */
@@ -27,7 +28,7 @@ static void stop(struct serve *s, unsigned grace_ms)
     if (!s->mcp)
         return;
     mcp_close(TAKE(s->mcp));
-    session_destroy(TAKE(s->session));
+    dispatch_destroy(TAKE(s->dispatch));
     stdio_close(s->stdio, grace_ms);
     for (size_t i = 0; i < ARRAY_LEN(signals); i++)
         uv_close((uv_handle_t *)&s->watchers[i], NULL);
@@ -123,7 +124,7 @@ static const int *root_fds(const struct setup *setup, struct arena *arena,
     return fds;
 }
 
-static struct session *open_session(struct serve *s, const struct serve_config *config,
+static struct dispatch *open_dispatch(struct serve *s, const struct serve_config *config,
         const char *worker, struct arena *arena)
 {
     struct setup setup = *config->setup;
@@ -140,7 +141,8 @@ static struct session *open_session(struct serve *s, const struct serve_config *
     auto_buf json = BUF((size_t)1 << 20);
     setup_write(&setup, &json);
     session.setup = arena_str(arena, buf_str(&json));
-    return session_create(&session);
+    const struct dispatch_config dispatch = { .worker = session, .tools = s->tools };
+    return dispatch_create(&dispatch);
 }
 
 bool serve_stdio(const struct serve_config *config, struct error *err)
@@ -148,24 +150,26 @@ bool serve_stdio(const struct serve_config *config, struct error *err)
     auto_arena *arena = arena_create();
     auto_free char *worker = NULL;
     struct serve s = { .mcp = NULL };
-    if (!helper_find(WORKER, &worker, err))
+    if (!helper_find(WORKER, &worker, err) ||
+            !toolset_create(&config->tools, &s.tools, err))
         return false;
     uv_loop_init(&s.loop);
-    if (!stdio_open(&s.loop, &events, &s, &s.stdio, err))
+    if (!stdio_open(&s.loop, &events, &s, &s.stdio, err)) {
+        toolset_destroy(s.tools);
         return false;
+    }
     watch_signals(&s);
-    struct toolset *tools = toolset_create(config->setup->read_only);
     s.server = (struct mcp_server){
         .loop = &s.loop,
         .name = arena_cstr(arena, config->setup->name),
         .version = PADDOCK_VERSION,
         .instructions = config->instructions,
-        .tools = tools,
+        .tools = s.tools,
         .progress_ms = MCP_PROGRESS_MS,
     };
-    s.session = open_session(&s, config, worker, arena);
-    s.mcp = mcp_open(&s.server, s.session, on_send, &s);
+    s.dispatch = open_dispatch(&s, config, worker, arena);
+    s.mcp = mcp_open(&s.server, s.dispatch, on_send, &s);
     run_loop(&s);
-    toolset_destroy(tools);
+    toolset_destroy(s.tools);
     return true;
 }

@@ -5,10 +5,12 @@
 #define CLI_SERVE_H
 
 #include "policy/setup.h"
+#include "tool/tool.h"
 
 struct serve_config {
     const char *instructions;  /* for the model */
     const struct setup *setup; /* its local roots have descriptors of this process */
+    struct toolset_config tools;
 };
 
 /* Serve until the client goes or a signal says so; every child is gone by then.  False:

@@ -7,7 +7,7 @@ struct call {
     struct call *next;
     struct mcp *mcp;
     struct batch *batch;
-    struct session_call *work;
+    struct dispatch_call *work;
     char *id;    /* raw JSON */
     char *token; /* of its progress, raw JSON; NULL: not wanted */
     bool modern;
@@ -117,15 +117,13 @@ static struct str progress_token(const struct rpc_message *m)
     return rpc_is_id(token) ? token : STR("");
 }
 
-/* Hand the checked call to the session. */
+/* Hand the checked call on to who does the work. */
 static bool submit(
         const struct request *r, struct str tool, const json_t *args, struct error *err)
 {
     struct mcp *m = r->mcp;
-    auto_buf text = BUF(SESSION_MAX_CALL_BYTES + 1);
-    json_write(args, &text);
     struct call *c = xcalloc(1, sizeof(*c));
-    if (!session_call(m->session, tool, buf_str(&text), on_done, c, &c->work, err)) {
+    if (!dispatch_call(m->dispatch, tool, args, on_done, c, &c->work, err)) {
         free(c);
         return false;
     }
@@ -187,7 +185,7 @@ void call_cancel(struct call *c)
 {
     struct mcp *m = c->mcp;
     struct batch *batch = c->batch;
-    session_cancel(m->session, c->work);
+    dispatch_cancel(m->dispatch, c->work);
     forget(c);
     connection_leave_batch(m, batch);
 }

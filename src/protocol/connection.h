@@ -19,7 +19,7 @@ struct call;
 
 struct mcp {
     const struct mcp_server *server;
-    struct session *session;
+    struct dispatch *dispatch;
     mcp_send_fn *send;
     void *user;
     const char *revision; /* of the last `initialize`; NULL before */

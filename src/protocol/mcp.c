@@ -55,7 +55,7 @@ static bool run_initialize(const struct request *r, struct rpc_fault *fault)
     reply(r, json_pack("{s:s, s:{s:{}}, s:o, s:s}", "protocolVersion", m->revision,
                      "capabilities", "tools", "serverInfo", server_info(m),
                      "instructions", m->server->instructions));
-    session_warm(m->session);
+    dispatch_warm(m->dispatch);
     return true;
 }
 
@@ -66,7 +66,7 @@ static bool run_discover(const struct request *r, struct rpc_fault *fault UNUSED
             r->mcp->server->instructions);
     add_modern(r->mcp, result, true);
     reply(r, result);
-    session_warm(r->mcp->session);
+    dispatch_warm(r->mcp->dispatch);
     return true;
 }
 
@@ -211,12 +211,12 @@ static void send_nothing(void *user UNUSED, struct str message UNUSED)
 {
 }
 
-struct mcp *mcp_open(const struct mcp_server *server, struct session *session,
+struct mcp *mcp_open(const struct mcp_server *server, struct dispatch *dispatch,
         mcp_send_fn *send, void *user)
 {
     struct mcp *m = xcalloc(1, sizeof(*m));
     m->server = server;
-    m->session = session;
+    m->dispatch = dispatch;
     m->send = send;
     m->user = user;
     return m;

@@ -2,13 +2,13 @@
  * mcp.h - one client that speaks MCP, whatever carries its messages.
  *
  * Messages go in as text and replies come out through `send`, in any order.  Both eras
- * are served at once (era.h).  Tool calls run in the client's session; everything else is
+ * are served at once (era.h).  Tool calls go to the client's dispatch; everything else is
  * answered at once, also while a call runs.
  */
 #ifndef PROTOCOL_MCP_H
 #define PROTOCOL_MCP_H
 
-#include "tool/tool.h"
+#include "tool/dispatch.h"
 
 #define MCP_PROGRESS_MS 10000
 
@@ -26,7 +26,7 @@ typedef void mcp_send_fn(void *user, struct str message);
 
 struct mcp;
 
-struct mcp *mcp_open(const struct mcp_server *server, struct session *session,
+struct mcp *mcp_open(const struct mcp_server *server, struct dispatch *dispatch,
         mcp_send_fn *send, void *user);
 
 /* One message, or a batch of them. */

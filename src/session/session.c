@@ -39,6 +39,7 @@ static const char reset_note[] = "[paddock: the shell was restarted; its working
                                  "directory, variables and functions were reset]\n";
 
 static void pump(struct session *s);
+static void go_on(struct session *s);
 static void wait_ms(struct session *s, uint64_t ms);
 
 static void free_call(struct session *s, struct session_call *call)
@@ -51,8 +52,8 @@ static void free_call(struct session *s, struct session_call *call)
 }
 
 /* Answer `call` and forget it; the first answer after a loss says so. */
-static void answer(
-        struct session *s, struct session_call *call, bool is_error, struct str text)
+static void answer(struct session *s, struct session_call *call, bool is_error,
+        struct str text, struct str notes)
 {
     session_done_fn *done = call->done;
     void *user = call->user;
@@ -60,14 +61,14 @@ static void answer(
     if (!done)
         return;
     if (!s->lost) {
-        done(user, is_error, text);
+        done(user, is_error, text, notes);
         return;
     }
     s->lost = false;
     auto_buf noted = BUF(SIZE_MAX / 4);
     buf_add(&noted, str_of(reset_note));
     buf_add(&noted, text);
-    done(user, is_error, buf_str(&noted));
+    done(user, is_error, buf_str(&noted), notes);
 }
 
 static struct session_call *take_first(struct session *s)
@@ -86,9 +87,9 @@ static void fail_start(struct session *s, const char *why)
     if (s->first) {
         auto_buf text = BUF(4096);
         buf_addf(&text, "paddock: the worker process could not start: %s", why);
-        answer(s, take_first(s), true, buf_str(&text));
+        answer(s, take_first(s), true, buf_str(&text), STR(""));
     }
-    pump(s);
+    go_on(s);
 }
 
 /* A request that comes before the worker has begun the call is lost on it: ask again. */
@@ -147,24 +148,29 @@ static void on_ready(void *user, struct str status)
     pump(s);
 }
 
-static void on_reply(void *user, bool is_error, struct str text)
+static void on_reply(void *user, bool is_error, struct str text, struct str notes)
 {
     struct session *s = user;
     struct session_call *call = TAKE(s->running);
     uv_timer_stop(&s->timer);
-    answer(s, call, is_error, text);
-    pump(s);
+    answer(s, call, is_error, text, notes);
+    go_on(s);
 }
+
+static const char shell_end[] =
+        "paddock: the worker process of this shell ended during the call: %s. Its "
+        "working directory, variables and functions are lost; files that it had "
+        "written are as it left them. The next call gets a new shell.";
+static const char stateless_end[] =
+        "paddock: the worker process ended during the call: %s. Files that it had "
+        "written "
+        "are as it left them. The next call gets a new process.";
 
 static void answer_lost_call(struct session *s, const char *why)
 {
     auto_buf text = BUF(4096);
-    buf_addf(&text,
-            "paddock: the worker process of this shell ended during the call: %s. Its "
-            "working directory, variables and functions are lost; files that it had "
-            "written are as it left them. The next call gets a new shell.",
-            why);
-    answer(s, TAKE(s->running), true, buf_str(&text));
+    buf_addf(&text, s->config.stateless ? stateless_end : shell_end, why);
+    answer(s, TAKE(s->running), true, buf_str(&text), STR(""));
 }
 
 static void on_ended(void *user, const char *why)
@@ -174,13 +180,13 @@ static void on_ended(void *user, const char *why)
     uv_timer_stop(&s->timer);
     worker_destroy(TAKE(s->worker));
     s->ready = false;
-    bool lost = s->used;
+    bool lost = s->used && !s->config.stateless;
     s->used = false;
     if (s->running)
         answer_lost_call(s, why);
     s->lost = s->lost || lost;
     if (was_ready)
-        pump(s);
+        go_on(s);
     else
         fail_start(s, why);
 }
@@ -217,6 +223,14 @@ static void pump(struct session *s)
     wait_ms(s, (uint64_t)s->config.timeout_ms + LATE_GRACE_MS);
 }
 
+/* After a call has ended. */
+static void go_on(struct session *s)
+{
+    pump(s);
+    if (session_is_idle(s) && s->config.idle)
+        s->config.idle(s->config.idle_user);
+}
+
 struct session *session_create(const struct session_config *config)
 {
     struct session *s = xcalloc(1, sizeof(*s));
@@ -250,6 +264,11 @@ bool session_call(struct session *s, struct str tool, struct str args,
     *out = call;
     pump(s);
     return true;
+}
+
+bool session_is_idle(const struct session *s)
+{
+    return !s->calls;
 }
 
 bool session_is_running(const struct session *s, const struct session_call *call)

@@ -4,7 +4,7 @@
  * Calls run one at a time, in the order they came.  The worker is started when the first
  * call needs it, or ahead of that by session_warm().  A worker that dies costs the call
  * it was running; the next call gets a new one, and its text begins with a note that the
- * state of the shell is gone.
+ * state of the shell is gone - unless the session is stateless: then there is none.
  */
 #ifndef SESSION_SESSION_H
 #define SESSION_SESSION_H
@@ -19,18 +19,28 @@
 struct session;
 struct session_call;
 
+typedef void session_idle_fn(void *user);
+
 struct session_config {
     uv_loop_t *loop;
     struct helper_spec worker; /* all it points to outlives the session */
     struct str setup;          /* JSON of policy/setup.h; outlives the session */
-    unsigned timeout_ms; /* the worker ends a call itself then; we kill it 2 s later */
-    size_t max_reply;    /* bytes */
+    unsigned timeout_ms;   /* the worker ends a call itself then; we kill it 2 s later */
+    size_t max_reply;      /* bytes */
+    bool stateless;        /* no call depends on another one: nothing is lost */
+    session_idle_fn *idle; /* may be NULL: told when the last call has ended */
+    void *idle_user;
 };
 
-/* Called once for each call that is not cancelled, from the loop. */
-typedef void session_done_fn(void *user, bool is_error, struct str text);
+/* Called once for each call that is not cancelled, from the loop.  `notes`: the JSON that
+ * the worker sent about what it decided and did, or ""; outside bytes. */
+typedef void session_done_fn(
+        void *user, bool is_error, struct str text, struct str notes);
 
 struct session *session_create(const struct session_config *config);
+
+/* Nothing runs and nothing waits. */
+bool session_is_idle(const struct session *s);
 
 /* Start the worker if there is none, so that the first call finds it ready. */
 void session_warm(struct session *s);

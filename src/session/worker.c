@@ -88,7 +88,7 @@ static void on_closed(struct worker *w)
     report_end(w, status);
 }
 
-/* The text of a reply, if `m` is a well-formed one. */
+/* A reply has isError, a text, and perhaps notes. */
 static bool is_reply(const struct wire_message *m)
 {
     return m->kind == WIRE_REPLY && m->count >= 2 &&
@@ -102,7 +102,8 @@ static void on_message(struct worker *w, const struct wire_message *m)
         w->events->ready(w->user, m->count ? m->fields[0] : STR("{}"));
     } else if (w->state == BUSY && is_reply(m)) {
         w->state = IDLE;
-        w->events->reply(w->user, str_is(m->fields[0], "1"), m->fields[1]);
+        w->events->reply(w->user, str_is(m->fields[0], "1"), m->fields[1],
+                m->count > 2 ? m->fields[2] : STR(""));
     } else {
         worker_kill(w, "it sent a message out of turn");
     }

@@ -16,7 +16,7 @@ struct worker;
 
 struct worker_events {
     void (*ready)(void *user, struct str status); /* JSON, see confine/confine.h */
-    void (*reply)(void *user, bool is_error, struct str text);
+    void (*reply)(void *user, bool is_error, struct str text, struct str notes);
     /* The process is gone and `why` says how; only worker_destroy() is left to do. */
     void (*ended)(void *user, const char *why);
 };

@@ -1,6 +1,6 @@
 /*
  * dispatch.h - who does the work of a call: the session's shell, a worker of the pool, or
- * the broker.
+ * the server through its broker.
  *
  * One dispatch is one client's.  Each tool says in the table where it goes (tool.h).  A
  * long call blocks nobody but the next one of the same shell.
@@ -8,15 +8,29 @@
 #ifndef TOOL_DISPATCH_H
 #define TOOL_DISPATCH_H
 
+#include "session/session.h"
 #include "tool/tool.h"
 
 struct dispatch;
 struct dispatch_call;
 
+struct dispatch_config {
+    struct session_config worker; /* of the shell and of the pool */
+    const struct toolset *tools;  /* what is offered decides what is kept warm */
+};
+
+struct dispatch *dispatch_create(const struct dispatch_config *config);
+
+/* Start the workers that the first calls need, so that these find them ready. */
+void dispatch_warm(struct dispatch *d);
+
 /* Called once for each call that is not cancelled, from the loop. */
 typedef void dispatch_done_fn(void *user, bool is_error, struct str text);
 
-/* `args` passed the tool's schema.  ERR_LIMIT: too many calls wait already. */
+/*
+ * `args` passed the tool's schema.  `*out` is valid until `done` or dispatch_cancel().
+ * ERR_LIMIT: too many calls wait already.
+ */
 MUST_CHECK bool dispatch_call(struct dispatch *d, struct str tool, const json_t *args,
         dispatch_done_fn *done, void *user, struct dispatch_call **out,
         struct error *err);

@@ -1,17 +1,69 @@
 #include "tool/tool.h"
 
-#include "command-names.h"
+#include "tool/describe.h"
 
 struct toolset {
-    bool read_only;
-    json_t *list; /* NULL until somebody asks: a start needs none of it */
+    struct toolset_config config;
+    bool *offered; /* for each line of the table */
+    json_t *list;  /* NULL until somebody asks: a start needs none of it */
 };
 
-struct toolset *toolset_create(bool read_only)
+/* Whether this server has the tool at all, asked for or not. */
+static bool is_known(const struct toolset *t, const struct tool_source *source)
+{
+    const struct policy *policy = t->config.policy;
+    if (!(t->config.places & source->place))
+        return false;
+    return source->place != TOOL_IN_SERVER || (policy && policy->has_shell);
+}
+
+static bool unknown_tool(const struct toolset *t, struct str name, struct error *err)
+{
+    auto_buf known = BUF(400);
+    for (size_t i = 0; i < tool_source_count; i++)
+        if (is_known(t, &tool_sources[i]))
+            buf_addf(&known, "%s%s", known.len ? ", " : "", tool_sources[i].name);
+    return error_set(err, ERR_INVALID, "there is no tool '%.*s'; the tools are: %s",
+            (int)(name.len < 80 ? name.len : 80), name.data,
+            known.len ? known.data : "none");
+}
+
+static bool offer_named(struct toolset *t, struct str name, struct error *err)
+{
+    for (size_t i = 0; i < tool_source_count; i++)
+        if (str_is(name, tool_sources[i].name) && is_known(t, &tool_sources[i])) {
+            t->offered[i] = true;
+            return true;
+        }
+    return unknown_tool(t, name, err);
+}
+
+static bool choose(struct toolset *t, struct error *err)
+{
+    t->offered = xcalloc(tool_source_count, sizeof(*t->offered));
+    for (size_t i = 0; i < tool_source_count && !t->config.only; i++)
+        t->offered[i] = is_known(t, &tool_sources[i]);
+    if (!t->config.only)
+        return true;
+    struct str rest = str_of(t->config.only);
+    do {
+        if (!offer_named(t, str_cut(&rest, ','), err))
+            return false;
+    } while (rest.len);
+    return true;
+}
+
+bool toolset_create(
+        const struct toolset_config *config, struct toolset **out, struct error *err)
 {
     struct toolset *t = xcalloc(1, sizeof(*t));
-    t->read_only = read_only;
-    return t;
+    t->config = *config;
+    if (!choose(t, err)) {
+        toolset_destroy(t);
+        return false;
+    }
+    *out = t;
+    return true;
 }
 
 void toolset_destroy(struct toolset *t)
@@ -19,40 +71,41 @@ void toolset_destroy(struct toolset *t)
     if (!t)
         return;
     json_decref(t->list);
+    free(t->offered);
     free(t);
 }
 
-static void fill_in_commands(json_t *definition)
+bool toolset_has_place(const struct toolset *t, enum tool_place place)
 {
-    static const char mark[] = "{commands}";
-    struct str text = json_get_str(definition, "description", STR(""));
-    const char *at = memmem(text.data, text.len, mark, sizeof(mark) - 1);
-    if (!at)
-        return;
-    auto_buf filled = BUF(8192);
-    size_t before = (size_t)(at - text.data);
-    buf_add(&filled, str_sub(text, 0, before));
-    buf_add(&filled, STR(COMMAND_NAMES));
-    buf_add(&filled, str_from(text, before + sizeof(mark) - 1));
-    json_object_set_new(definition, "description", json_text(buf_str(&filled)));
+    for (size_t i = 0; i < tool_source_count; i++)
+        if (t->offered[i] && tool_sources[i].place == place)
+            return true;
+    return false;
+}
+
+/* Take over the members that `key` says differ in this server. */
+static void apply_variant(json_t *definition, const char *key, bool applies)
+{
+    json_t *differs = json_object_get(definition, key);
+    if (applies && differs)
+        json_object_update(definition, differs);
+    json_object_del(definition, key);
 }
 
 /* The definition as this server shows it, or NULL if it does not. */
-static json_t *describe(const struct tool_source *source, bool read_only)
+static json_t *describe(const struct toolset *t, const struct tool_source *source)
 {
     struct error err;
     json_t *definition = NULL;
     bool parsed = json_parse(str_of(source->json), &definition, &err);
     assert(parsed);
-    json_t *differs = json_object_get(definition, "read_only");
-    if (read_only && json_is_false(differs)) {
+    if (t->config.read_only && json_is_false(json_object_get(definition, "read_only"))) {
         json_decref(definition);
         return NULL;
     }
-    if (read_only)
-        json_object_update(definition, differs);
-    json_object_del(definition, "read_only");
-    fill_in_commands(definition);
+    apply_variant(definition, "read_only", t->config.read_only);
+    apply_variant(definition, "host", t->config.host_view);
+    describe_fill(definition, t->config.policy);
     return definition;
 }
 
@@ -62,7 +115,7 @@ json_t *toolset_list(struct toolset *t)
         return t->list;
     t->list = json_array();
     for (size_t i = 0; i < tool_source_count; i++) {
-        json_t *definition = describe(&tool_sources[i], t->read_only);
+        json_t *definition = t->offered[i] ? describe(t, &tool_sources[i]) : NULL;
         if (definition)
             json_array_append_new(t->list, definition);
     }

@@ -30,14 +30,21 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     static const char *const env[] = { NULL };
     uv_loop_t loop;
     uv_loop_init(&loop);
-    struct toolset *tools = toolset_create(false);
+    const struct toolset_config all = { .places = TOOL_IN_SHELL | TOOL_IN_POOL };
+    struct toolset *tools;
+    struct error err;
+    if (!toolset_create(&all, &tools, &err))
+        return 0;
     const struct mcp_server server = { &loop, "fuzz", "0", "text", tools, 1000 };
     /* No worker can be started: calls wait until they are dropped. */
-    const struct session_config config = {
-        .loop = &loop, .worker = { .path = "/", .env = env }, .max_reply = 4096
+    const struct dispatch_config config = {
+        .worker = { .loop = &loop,
+                .worker = { .path = "/", .env = env },
+                .max_reply = 4096 },
+        .tools = tools,
     };
-    struct session *session = session_create(&config);
-    struct mcp *mcp = mcp_open(&server, session, on_send, NULL);
+    struct dispatch *dispatch = dispatch_create(&config);
+    struct mcp *mcp = mcp_open(&server, dispatch, on_send, NULL);
     struct lines lines;
     lines_init(&lines, MAX_LINE, on_line, on_too_long, mcp);
     struct str bytes = { (const char *)data, size };
@@ -47,7 +54,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     lines_end(&lines);
     lines_finish(&lines);
     mcp_close(mcp);
-    session_destroy(session);
+    dispatch_destroy(dispatch);
     uv_run(&loop, UV_RUN_DEFAULT);
     uv_loop_close(&loop);
     toolset_destroy(tools);

@@ -9,7 +9,7 @@ struct fixture {
     uv_loop_t loop;
     struct toolset *tools;
     struct mcp_server server;
-    struct session *session;
+    struct dispatch *dispatch;
     struct mcp *mcp;
     struct buf sent; /* each message with a newline */
     size_t messages;
@@ -29,23 +29,26 @@ static void open_client(struct fixture *f)
     static const char *const env[] = { NULL };
     *f = (struct fixture){ .sent = BUF(1 << 20) };
     uv_loop_init(&f->loop);
-    struct session_config config = {
-        .loop = &f->loop,
-        .worker = { .path = TEST_WORKER, .env = env },
-        .setup = STR("{}"),
-        .timeout_ms = 5000,
-        .max_reply = 1 << 20,
+    const struct toolset_config shell = { .places = TOOL_IN_SHELL };
+    struct error err;
+    assert_true(toolset_create(&shell, &f->tools, &err));
+    const struct dispatch_config config = {
+        .worker = { .loop = &f->loop,
+                .worker = { .path = TEST_WORKER, .env = env },
+                .setup = STR("{}"),
+                .timeout_ms = 5000,
+                .max_reply = 1 << 20 },
+        .tools = f->tools,
     };
-    f->tools = toolset_create(false);
     f->server = (struct mcp_server){ &f->loop, "test", "1.2", "Be kind.", f->tools, 20 };
-    f->session = session_create(&config);
-    f->mcp = mcp_open(&f->server, f->session, on_send, f);
+    f->dispatch = dispatch_create(&config);
+    f->mcp = mcp_open(&f->server, f->dispatch, on_send, f);
 }
 
 static void close_client(struct fixture *f)
 {
     mcp_close(f->mcp);
-    session_destroy(f->session);
+    dispatch_destroy(f->dispatch);
     uv_run(&f->loop, UV_RUN_DEFAULT);
     assert_int_equal(uv_loop_close(&f->loop), 0);
     toolset_destroy(f->tools);

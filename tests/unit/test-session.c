@@ -10,16 +10,17 @@ struct fixture {
     uv_loop_t loop;
     struct session *session;
     const char *env[2];
-    char texts[16][512];
+    char texts[16][512], notes[16][64];
     bool errors[16];
     size_t answers;
 };
 
-static void on_done(void *user, bool is_error, struct str text)
+static void on_done(void *user, bool is_error, struct str text, struct str notes)
 {
     struct fixture *f = user;
     assert_true(f->answers < ARRAY_LEN(f->texts));
     snprintf(f->texts[f->answers], sizeof(f->texts[0]), "%.*s", STR_ARG(text));
+    snprintf(f->notes[f->answers], sizeof(f->notes[0]), "%.*s", STR_ARG(notes));
     f->errors[f->answers++] = is_error;
 }
 
@@ -78,6 +79,19 @@ static void test_order(void **state UNUSED)
     assert_string_equal(f.texts[0], "slept");
     assert_string_equal(f.texts[1], "a");
     assert_string_equal(f.texts[2], "b");
+    close_session(&f);
+}
+
+static void test_notes(void **state UNUSED)
+{
+    struct fixture f;
+    open_session(&f, TEST_WORKER, STR("{}"));
+    call(&f, "notes {}");
+    call(&f, "echo a");
+    wait_for(&f, 2);
+    assert_string_equal(f.texts[0], "noted");
+    assert_string_equal(f.notes[0], "{}");
+    assert_string_equal(f.notes[1], "");
     close_session(&f);
 }
 
@@ -198,6 +212,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_order),
+        cmocka_unit_test(test_notes),
         cmocka_unit_test(test_clean_start),
         cmocka_unit_test(test_ends),
         cmocka_unit_test(test_death_between_calls),

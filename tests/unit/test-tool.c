@@ -16,11 +16,21 @@ static void test_table(void **state UNUSED)
     }
 }
 
+static struct toolset *create_of(const struct toolset_config *config)
+{
+    struct toolset *tools;
+    struct error err;
+    assert_true(toolset_create(config, &tools, &err));
+    return tools;
+}
+
+#define create(...) create_of(&(struct toolset_config){ __VA_ARGS__ })
+
 /* What clients and registries ask of a definition. */
 static void test_definitions(void **state UNUSED)
 {
     for (int read_only = 0; read_only < 2; read_only++) {
-        struct toolset *tools = toolset_create(read_only);
+        struct toolset *tools = create(.read_only = read_only, .places = TOOL_IN_SHELL);
         json_t *list = toolset_list(tools);
         assert_int_equal(json_array_size(list), read_only ? 1 : 2);
         for (size_t i = 0; i < json_array_size(list); i++) {
@@ -49,7 +59,7 @@ static void test_definitions(void **state UNUSED)
 
 static void test_read_only_says_so(void **state UNUSED)
 {
-    struct toolset *tools = toolset_create(true);
+    struct toolset *tools = create(.read_only = true, .places = TOOL_IN_SHELL);
     const json_t *run = json_array_get(toolset_list(tools), 0);
     assert_non_null(
             strstr(json_string_value(json_object_get(run, "description")), "READ-ONLY"));
@@ -58,12 +68,52 @@ static void test_read_only_says_so(void **state UNUSED)
     toolset_destroy(tools);
 }
 
+static void test_selection(void **state UNUSED)
+{
+    static const struct {
+        const char *only;
+        size_t count; /* 0: refused */
+    } cases[] = {
+        { NULL, 2 },
+        { "run", 1 },
+        { "run,edit", 2 },
+        { "run,run,", 1 },
+        { "", 0 },
+        { "run,,edit", 0 },
+        { "run, edit", 0 },
+        { "run,ru", 0 },
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct toolset_config config = { .places = TOOL_IN_SHELL, .only = cases[i].only };
+        struct toolset *tools = NULL;
+        struct error err;
+        assert_int_equal(toolset_create(&config, &tools, &err), cases[i].count > 0);
+        if (tools)
+            assert_int_equal(json_array_size(toolset_list(tools)), cases[i].count);
+        else
+            assert_non_null(strstr(err.message, "the tools are: edit, run"));
+        toolset_destroy(tools);
+    }
+}
+
+static void test_places(void **state UNUSED)
+{
+    struct toolset *tools = create(.places = TOOL_IN_SHELL | TOOL_IN_SERVER);
+    assert_true(toolset_has_place(tools, TOOL_IN_SHELL));
+    assert_false(toolset_has_place(tools, TOOL_IN_SERVER)); /* no policy */
+    toolset_destroy(tools);
+    assert_int_equal(tool_find_place(STR("run")), TOOL_IN_SHELL);
+    assert_int_equal(tool_find_place(STR("no")), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_table),
         cmocka_unit_test(test_definitions),
         cmocka_unit_test(test_read_only_says_so),
+        cmocka_unit_test(test_selection),
+        cmocka_unit_test(test_places),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,6 +5,7 @@
  * folder of its own; a test that wants the whole server copies the two side by side.
  * What `run` does is decided by its command:
  *   echo TEXT, pid, env, fds   answer with that
+ *   notes JSON                 answer with that as the notes
  *   sleep MS                   answer late; SIGUSR1 ends the sleep
  *   hang                       never answer, whatever is asked
  *   die N, kill N              exit with a status, die of a signal
@@ -28,13 +29,18 @@ static void on_interrupt(int signal UNUSED)
     interrupted = 1;
 }
 
-static void reply(bool is_error, struct str text)
+static void reply_noted(bool is_error, struct str text, struct str notes)
 {
     struct error err;
     struct wire_message m = { WIRE_REPLY, 3,
-        { is_error ? STR("1") : STR("0"), text, STR("") } };
+        { is_error ? STR("1") : STR("0"), text, notes } };
     if (!wire_send(3, &m, &err))
         _exit(9);
+}
+
+static void reply(bool is_error, struct str text)
+{
+    reply_noted(is_error, text, STR(""));
 }
 
 static void send_raw(struct str bytes)
@@ -93,6 +99,8 @@ static void run(const char *command)
     buf_addf(&pid, "%d", getpid());
     if (!strncmp(command, "echo ", 5))
         reply(false, str_of(command + 5));
+    else if (!strncmp(command, "notes ", 6))
+        reply_noted(false, STR("noted"), str_of(command + 6));
     else if (!strcmp(command, "pid"))
         reply(false, buf_str(&pid));
     else if (!strcmp(command, "env"))

@@ -1,0 +1,129 @@
+#include "tool/describe.h"
+
+#include "command-names.h"
+
+void describe_seconds(double seconds, struct buf *out)
+{
+    bool small = seconds > -1e15 && seconds < 1e15;
+    bool whole = small && seconds == (double)(int64_t)seconds;
+    buf_addf(out, whole ? "%.1f" : "%.15g", seconds);
+}
+
+static void write_commands(
+        const struct policy *policy UNUSED, size_t room UNUSED, struct buf *out)
+{
+    buf_add(out, STR(COMMAND_NAMES));
+}
+
+static void write_timeouts(
+        const struct policy *policy, size_t room UNUSED, struct buf *out)
+{
+    buf_add(out, STR("Timeout: "));
+    describe_seconds(policy->timeout_ms / 1e3, out);
+    buf_add(out, STR("s by default, "));
+    describe_seconds(policy->max_timeout_ms / 1e3, out);
+    buf_add(out, STR("s at most."));
+}
+
+/* ` (pattern: ^git$): `, and what the kernel does differently from what is usual. */
+static void write_section_head(const struct policy_shell *s, struct buf *out)
+{
+    buf_addf(out, "\n  %.*s (pattern: %.*s", STR_ARG(s->name), STR_ARG(s->command.text));
+    if (!s->network)
+        buf_add(out, STR("; no network"));
+    if (s->sandbox == SANDBOX_NONE)
+        buf_add(out, STR("; not sandboxed"));
+    buf_add(out, STR("): "));
+}
+
+/* The patterns, joined by commas; those that find no room are counted. */
+static void write_patterns(
+        const struct policy_regexes *patterns, size_t room, struct buf *out)
+{
+    static const size_t note = sizeof(", ... 1000 more") - 1;
+    size_t start = out->len;
+    for (size_t i = 0; i < patterns->count; i++) {
+        struct str text = patterns->items[i].text;
+        bool last = i + 1 == patterns->count;
+        if (out->len - start + text.len + 2 + (last ? 0 : note) > room) {
+            buf_addf(out, "%s... %zu more", i ? ", " : "", patterns->count - i);
+            return;
+        }
+        buf_addf(out, "%s%.*s", i ? ", " : "", STR_ARG(text));
+    }
+}
+
+static void write_section(const struct policy_shell *s, size_t room, struct buf *out)
+{
+    size_t start = out->len;
+    const struct policy_regexes *patterns = s->mode == MODE_DENY ? &s->allow : &s->deny;
+    write_section_head(s, out);
+    if (s->mode == MODE_DENY)
+        buf_add(out, STR("deny-by-default"));
+    else
+        buf_add(out, STR("allow-by-default"));
+    if (patterns->count)
+        buf_addf(out, ", %s arg patterns: ", s->mode == MODE_DENY ? "allowed" : "denied");
+    else if (s->mode == MODE_ALLOW)
+        buf_add(out, STR(", no restrictions"));
+    size_t used = out->len - start;
+    write_patterns(patterns, room > used ? room - used : 0, out);
+}
+
+/*
+ * One line for each section, in the order in which they decide.  Each gets an equal part
+ * of the room that is left, so that long ones lose patterns before others lose their
+ * line.
+ */
+static void write_policy(const struct policy *policy, size_t room, struct buf *out)
+{
+    static const size_t least = 48,
+                        note = sizeof("\n  ... 1000 more: paddock policy show");
+    size_t end = out->len + room;
+    auto_buf line = BUF((size_t)1 << 20);
+    for (size_t i = 0; i < policy->shell_count; i++) {
+        size_t left = end - out->len, sections = policy->shell_count - i;
+        size_t keep = sections > 1 ? note : 0;
+        size_t share = left > keep ? (left - keep) / sections : 0;
+        buf_clear(&line);
+        write_section(&policy->shells[i], share > least ? share : least, &line);
+        if (line.len + keep > left) {
+            buf_addf(out, "\n  ... %zu more: paddock policy show", sections);
+            return;
+        }
+        buf_add(out, buf_str(&line));
+    }
+}
+
+static const struct {
+    const char *mark;
+    /* Appends at most `room` bytes. */
+    void (*write)(const struct policy *policy, size_t room, struct buf *out);
+} marks[] = {
+    { "{commands}", write_commands },
+    { "{timeouts}", write_timeouts },
+    { "{policy}", write_policy },
+};
+
+/* Replace one mark, if it is there. */
+static void fill_in(json_t *definition, const struct policy *policy, size_t index)
+{
+    struct str text = json_get_str(definition, "description", STR(""));
+    size_t len = strlen(marks[index].mark);
+    const char *at = memmem(text.data, text.len, marks[index].mark, len);
+    if (!at)
+        return;
+    auto_buf filled = BUF((size_t)1 << 20);
+    size_t before = (size_t)(at - text.data), fixed = text.len - len;
+    buf_add(&filled, str_sub(text, 0, before));
+    marks[index].write(
+            policy, fixed < DESCRIBE_MAX_BYTES ? DESCRIBE_MAX_BYTES - fixed : 0, &filled);
+    buf_add(&filled, str_from(text, before + len));
+    json_object_set_new(definition, "description", json_text(buf_str(&filled)));
+}
+
+void describe_fill(json_t *definition, const struct policy *policy)
+{
+    for (size_t i = 0; i < ARRAY_LEN(marks); i++)
+        fill_in(definition, policy, i);
+}

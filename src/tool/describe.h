@@ -1,0 +1,22 @@
+/*
+ * describe.h - what the definition of a tool says about this very server.
+ *
+ * In a description `{commands}` becomes the list of the shell's commands, `{timeouts}`
+ * the time limits of the policy, and `{policy}` its [shell.*] sections, as many as fit.
+ * The same policy gives the same bytes, at every start.
+ */
+#ifndef TOOL_DESCRIBE_H
+#define TOOL_DESCRIBE_H
+
+#include "base/json.h"
+#include "policy/policy.h"
+
+#define DESCRIBE_MAX_BYTES 2048 /* of one description; clients cut longer ones */
+
+/* `policy` may be NULL: then no description may ask for it. */
+void describe_fill(json_t *definition, const struct policy *policy);
+
+/* Append seconds as the replies and descriptions write them: "30.0", "0.25". */
+void describe_seconds(double seconds, struct buf *out);
+
+#endif
