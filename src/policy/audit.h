@@ -1,11 +1,22 @@
 /*
  * audit.h - the record of calls and decisions, one JSON object a line.
  *
- * Two files, both appended to by the server alone: the audit log of [audit_log], whole
- * calls with what was decided and written, secrets masked, rotated by size; and the debug
- * log of `serve --debug`, single events with the fields of the seed (t, pid, event,
- * decision, caller, detail).  Nothing here fails a call: a log that cannot be written
- * says so once on stderr.
+ * Two files, both appended to by the server alone.  The audit log of [audit_log]: whole
+ * calls with what was decided and written, secrets masked, rotated by size.
+ *
+ *   {"t":"2026-01-31T09:00:00.123456Z","session":"1","tool":"fs_append",
+ *    "arguments":{"path":"a","content":{"bytes":3,"sha256":"..."}},"decision":"allow",
+ *    "is_error":false,"bytes":120,"duration_us":310,
+ *    "writes":[{"path":"/srv/a","op":"write","before":"...","after":"..."}]}
+ *
+ * "rule", "exit", "writes" and "trace" are there when there is something to say, and
+ * "lost": N when the N records before this one could not be written.
+ *
+ * The debug log of `serve --debug`, WORKSPACE/.pyddock/tmp/audit.jsonl: single events
+ * with the fields of the seed (t, pid, event, decision, caller, detail), those that the
+ * table [audit] names.
+ *
+ * Nothing here fails a call: a log that cannot be written says so once on stderr.
  */
 #ifndef POLICY_AUDIT_H
 #define POLICY_AUDIT_H
@@ -15,21 +26,25 @@
 
 struct audit;
 
-/* What can be opened now is opened; ERR_DENIED: the log lies where an agent may write.
- * `debug` turns on the debug log. */
+/*
+ * Open what there is to write to.  ERR_DENIED: the log lies where an agent may write, or
+ * something is in its place.  `*out` may become NULL: there is nothing to record.
+ */
 MUST_CHECK bool audit_open(
         const struct policy *policy, bool debug, struct audit **out, struct error *err);
 void audit_close(struct audit *a); /* NULL is fine, for all functions here */
 
 bool audit_wants_events(const struct audit *a); /* the debug log is on */
 
+#define AUDIT_NO_EXIT (-1000)
+
 struct audit_call {
     struct str session, tool, trace; /* `trace`: the traceparent of the client, or "" */
-    const json_t *args;
-    const char *decision; /* "allow", "deny" */
-    struct str rule;      /* that decided, or "" */
+    const json_t *args;              /* an object, or NULL */
+    const char *decision;            /* "allow", "deny" */
+    struct str rule;                 /* that decided, or "" */
     bool is_error;
-    int exit_status; /* of a command; -1000: there was none */
+    int exit_status; /* of a command; AUDIT_NO_EXIT: there was none */
     uint64_t bytes;  /* of the reply */
     uint64_t duration_us;
     const json_t *writes; /* [{"path", "op", "before", "after"}], or NULL */
@@ -38,14 +53,11 @@ void audit_call(struct audit *a, const struct audit_call *call);
 
 struct audit_event {
     const char *event;    /* "open", "subprocess.Popen", "os.remove", ... */
-    const char *decision; /* "allow", "deny", "observe" */
-    const char *caller;   /* "AGENT", "TRUSTED" */
+    const char *decision; /* "allow", "deny", "import-exempt" */
+    const char *caller;   /* "AGENT", "TRUSTED", "IMPORT", "OTHER" */
     int pid;
     struct str detail;
 };
 void audit_event(struct audit *a, const struct audit_event *event);
-
-/* Append `text` with what looks like a secret replaced by "***". */
-void audit_mask(struct str text, struct buf *out);
 
 #endif
