@@ -35,8 +35,9 @@ struct command_spec {
 };
 
 struct command_stream {
-    struct str head, tail; /* `tail` is what came last, if more came than is kept */
-    uint64_t dropped;      /* bytes between them */
+    struct str head, tail;  /* `tail` is what came last, if more came than is kept */
+    uint64_t dropped;       /* bytes between them */
+    uint64_t dropped_lines; /* newlines among those */
 };
 
 enum command_end {

@@ -5,6 +5,7 @@
 const struct tool_source tool_sources[] = {
     { "edit", tool_json_edit, TOOL_IN_SHELL },
     { "run", tool_json_run, TOOL_IN_SHELL },
+    { "run_shell", tool_json_run_shell, TOOL_IN_SERVER },
 };
 const size_t tool_source_count = ARRAY_LEN(tool_sources);
 

@@ -1,0 +1,142 @@
+#include "tool/report.h"
+
+#include "base/utf8.h"
+#include "tool/clean-text.h"
+
+#include <sys/wait.h>
+
+#define HEAD_CHARS (REPORT_MAX_CHARS / 3 * 2)
+
+/* What is between the two parts of a stream that are shown. */
+struct gap {
+    uint64_t bytes, lines;
+};
+
+static uint64_t count_lines(struct str s)
+{
+    uint64_t lines = 0;
+    const char *at = s.data, *end = s.data + s.len;
+    while (at < end && (at = memchr(at, '\n', (size_t)(end - at)))) {
+        lines++;
+        at++;
+    }
+    return lines;
+}
+
+static bool is_continuation(char c)
+{
+    return ((unsigned char)c & 0xc0) == 0x80;
+}
+
+/* Without the bytes at the end that begin a character which was cut. */
+static struct str without_cut_end(struct str s)
+{
+    size_t len = s.len, back = 0;
+    while (back < 3 && back < len && is_continuation(s.data[len - 1 - back]))
+        back++;
+    if (back == len)
+        return s;
+    size_t start = len - 1 - back;
+    unsigned char lead = (unsigned char)s.data[start];
+    size_t need = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc0 ? 2 : 1;
+    return need > back + 1 ? str_sub(s, 0, start) : s;
+}
+
+static struct str without_cut_start(struct str s)
+{
+    size_t skip = 0;
+    while (skip < 3 && skip < s.len && is_continuation(s.data[skip]))
+        skip++;
+    return str_from(s, skip);
+}
+
+static void leave_out(struct gap *gap, struct str text)
+{
+    gap->bytes += text.len;
+    gap->lines += count_lines(text);
+}
+
+/* The last `chars` characters of valid UTF-8. */
+static struct str last_chars(struct str s, size_t chars)
+{
+    size_t at = s.len;
+    while (at && chars) {
+        at--;
+        chars -= !is_continuation(s.data[at]);
+    }
+    return str_from(s, at);
+}
+
+static void write_gap(const struct gap *gap, const char *what, struct buf *out)
+{
+    buf_addf(out,
+            "\n\n[truncated: %s exceeded 64 KB. %llu lines (%llu bytes) are left out "
+            "here; narrow it, or let the command write a file and read that.]\n\n",
+            what, (unsigned long long)gap->lines, (unsigned long long)gap->bytes);
+}
+
+static void write_cut(struct str head, struct str tail, struct gap gap, const char *what,
+        struct buf *out)
+{
+    struct str shown_head = str_sub(head, 0, utf8_offset(head, HEAD_CHARS));
+    struct str shown_tail = last_chars(tail, REPORT_MAX_CHARS - HEAD_CHARS);
+    leave_out(&gap, str_from(head, shown_head.len));
+    leave_out(&gap, str_sub(tail, 0, tail.len - shown_tail.len));
+    buf_add(out, shown_head);
+    write_gap(&gap, what, out);
+    buf_add(out, shown_tail);
+}
+
+/* All of it is here, in two pieces at most. */
+static void report_whole(
+        const struct command_stream *stream, const char *what, bool raw, struct buf *out)
+{
+    auto_buf bytes = BUF(stream->head.len + stream->tail.len + 1);
+    buf_add(&bytes, stream->head);
+    buf_add(&bytes, stream->tail);
+    auto_buf text = BUF(bytes.max * 3);
+    clean_text(buf_str(&bytes), raw, &text);
+    struct str all = buf_str(&text);
+    if (utf8_count(all) <= REPORT_MAX_CHARS) {
+        buf_add(out, all);
+        return;
+    }
+    size_t half = utf8_offset(all, HEAD_CHARS);
+    write_cut(str_sub(all, 0, half), str_from(all, half), (struct gap){ 0 }, what, out);
+}
+
+void report_stream(
+        const struct command_stream *stream, const char *what, bool raw, struct buf *out)
+{
+    if (!stream->dropped) {
+        report_whole(stream, what, raw, out);
+        return;
+    }
+    auto_buf head = BUF(stream->head.len * 3 + 1), tail = BUF(stream->tail.len * 3 + 1);
+    clean_text(without_cut_end(stream->head), raw, &head);
+    clean_text(without_cut_start(stream->tail), raw, &tail);
+    const struct gap gap = { stream->dropped, stream->dropped_lines };
+    write_cut(buf_str(&head), buf_str(&tail), gap, what, out);
+}
+
+static void add_section(const char *name, struct str text, struct buf *out)
+{
+    if (!text.len)
+        return;
+    buf_addf(out, "--- %s ---\n", name);
+    buf_add(out, text);
+    buf_addc(out, '\n');
+}
+
+void report_write(
+        struct str out_text, struct str err_text, int exit_code, struct buf *out)
+{
+    add_section("STDOUT", out_text, out);
+    add_section("STDERR", err_text, out);
+    buf_addf(out, "--- EXIT CODE: %d ---", exit_code);
+}
+
+int report_exit_code(int wait_status)
+{
+    return WIFSIGNALED(wait_status) ? -WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
+}

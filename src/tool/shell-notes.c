@@ -1,0 +1,65 @@
+#include "tool/shell-notes.h"
+
+static const char *const denied[] = { "Read-only file system", "Permission denied" };
+static const char *const unreachable[] = { "Could not resolve host",
+    "Temporary failure in name resolution", "Network is unreachable" };
+
+static bool has(const struct command_stream *s, const char *const *phrases, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        size_t len = strlen(phrases[i]);
+        if (memmem(s->head.data, s->head.len, phrases[i], len) ||
+                memmem(s->tail.data, s->tail.len, phrases[i], len))
+            return true;
+    }
+    return false;
+}
+
+static void begin(struct buf *out)
+{
+    if (out->len && out->data[out->len - 1] != '\n')
+        buf_addc(out, '\n');
+    buf_add(out, STR("[paddock: "));
+}
+
+static void tell_left_running(unsigned count, struct buf *out)
+{
+    begin(out);
+    buf_addf(out, "%u %s still running when the command ended, and %s stopped]\n", count,
+            count == 1 ? "process was" : "processes were", count == 1 ? "was" : "were");
+}
+
+/* A program that met the sandbox says only what the kernel said. */
+static void tell_no_write(const struct policy_shell *section, struct buf *out)
+{
+    begin(out);
+    buf_addf(out, "[shell.%.*s] ", STR_ARG(section->name));
+    origin_write(&section->origin, out);
+    buf_add(out, STR(" lets the command write only in the writable paths and in its own "
+                     "temporary folder, never in what is protected. The owner of the "
+                     "workspace can name more folders in 'writable_paths' of that "
+                     "section, or set sandbox = \"none\"]\n"));
+}
+
+static void tell_no_network(const struct policy_shell *section, struct buf *out)
+{
+    begin(out);
+    buf_addf(out, "[shell.%.*s] ", STR_ARG(section->name));
+    origin_write(&section->origin, out);
+    buf_add(out, STR(" gives the command no network. The owner of the workspace can set "
+                     "network = true there]\n"));
+}
+
+void shell_notes_write(const struct command_plan *plan,
+        const struct command_result *result, struct buf *err_text)
+{
+    bool failed = result->end == COMMAND_EXITED && result->status;
+    if (result->left_running)
+        tell_left_running(result->left_running, err_text);
+    if (failed && plan->sandbox != SANDBOX_NONE &&
+            has(&result->err, denied, ARRAY_LEN(denied)))
+        tell_no_write(plan->section, err_text);
+    if (failed && !plan->network &&
+            has(&result->err, unreachable, ARRAY_LEN(unreachable)))
+        tell_no_network(plan->section, err_text);
+}

@@ -1,0 +1,68 @@
+#include "tool/shell-view.h"
+
+struct list {
+    struct view_path *items;
+    size_t count;
+};
+
+static void add(struct list *list, enum view_rule rule, const char *path)
+{
+    list->items[list->count++] = (struct view_path){ .rule = rule, .path = path };
+}
+
+static size_t count_texts(const char *const *texts)
+{
+    size_t count = 0;
+    while (texts && texts[count])
+        count++;
+    return count;
+}
+
+static bool is_among(const char *const *texts, struct str path)
+{
+    for (; texts && *texts; texts++)
+        if (str_is(path, *texts))
+            return true;
+    return false;
+}
+
+static void add_rule(struct list *list, const struct kernel_rule *rule,
+        const struct command_plan *plan)
+{
+    switch (rule->kind) {
+    case KERNEL_WRITABLE:
+        add(list, VIEW_WRITABLE, rule->path.data);
+        break;
+    case KERNEL_READABLE: /* a program needs its libraries: the view shows all of / */
+        break;
+    case KERNEL_READ_ONLY:
+        if (!is_among(plan->writable, rule->path))
+            add(list, VIEW_READ_ONLY, rule->path.data);
+        break;
+    case KERNEL_HIDDEN:
+        if (!plan->trusted || !rule->trusted_may)
+            add(list, VIEW_HIDDEN, rule->path.data);
+        break;
+    }
+}
+
+const struct view_path *shell_view(const struct path_policy *paths,
+        const struct command_plan *plan, struct arena *arena, size_t *count)
+{
+    struct kernel_rules rules = { 0 };
+    const struct policy_shell *section = plan->section;
+    path_policy_kernel_rules(paths, arena, &rules);
+    size_t most = rules.count + count_texts(plan->writable) +
+                  count_texts(plan->read_only) + section->writable_count;
+    struct list list = { arena_alloc(arena, (most + 1) * sizeof(*list.items)), 0 };
+    for (size_t i = 0; i < rules.count; i++)
+        add_rule(&list, &rules.items[i], plan);
+    for (size_t i = 0; i < section->writable_count; i++)
+        add(&list, VIEW_WRITABLE, arena_cstr(arena, section->writable[i].path));
+    for (size_t i = 0; i < count_texts(plan->writable); i++)
+        add(&list, VIEW_WRITABLE, plan->writable[i]);
+    for (size_t i = 0; i < count_texts(plan->read_only); i++)
+        add(&list, VIEW_READ_ONLY, plan->read_only[i]);
+    *count = list.count;
+    return list.items;
+}

@@ -1,0 +1,18 @@
+/*
+ * shell-view.h - what the kernel is to hold while an approved command runs.
+ */
+#ifndef TOOL_SHELL_VIEW_H
+#define TOOL_SHELL_VIEW_H
+
+#include "confine/view.h"
+#include "policy/command.h"
+
+/*
+ * The rules of the workspace as they stand now, and what the plan makes different for
+ * this command: folders that it may write although they are protected, and what stays
+ * read-only in them.  In `arena`.
+ */
+const struct view_path *shell_view(const struct path_policy *paths,
+        const struct command_plan *plan, struct arena *arena, size_t *count);
+
+#endif

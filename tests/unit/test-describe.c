@@ -1,0 +1,131 @@
+#include "tool/describe.h"
+
+#include "unit.h"
+
+#include "tool/tool.h"
+
+#define MANY 200
+
+static struct policy_regex regexes[MANY];
+
+static void init_regexes(void)
+{
+    for (size_t i = 0; i < MANY; i++)
+        regexes[i].text = STR("status(\\s|$)");
+}
+
+static struct policy_shell shell(const char *name, const char *command)
+{
+    return (struct policy_shell){ .name = str_of(name),
+        .command = { .text = str_of(command) },
+        .mode = MODE_DENY,
+        .network = true };
+}
+
+static struct str describe(
+        const struct policy *policy, const char *text, struct arena *arena)
+{
+    json_auto_t *definition = json_pack("{s:s}", "description", text);
+    describe_fill(definition, policy);
+    return arena_str(arena, json_get_str(definition, "description", STR("")));
+}
+
+static void test_seconds(void **state UNUSED)
+{
+    static const struct {
+        double seconds;
+        const char *want;
+    } cases[] = { { 30, "30.0" }, { 0, "0.0" }, { -1, "-1.0" }, { 0.25, "0.25" },
+        { 99999, "99999.0" }, { 1e300, "1e+300" } };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        auto_buf text = BUF(64);
+        describe_seconds(cases[i].seconds, &text);
+        assert_string_equal(text.data, cases[i].want);
+    }
+}
+
+static void test_sections(void **state UNUSED)
+{
+    auto_arena *arena = arena_create();
+    struct policy_shell shells[] = { shell("lint", "^my-lint$"), shell("build", "ops/.*"),
+        shell("free", "^freely$"), shell("none", "^none$") };
+    struct policy_regex allow[] = { { .text = STR("check .*") },
+        { .text = STR("report$") } };
+    struct policy_regex deny[] = { { .text = STR("--publish") } };
+    shells[0].allow = (struct policy_regexes){ allow, 2 };
+    shells[0].deny = (struct policy_regexes){ deny, 1 }; /* not shown */
+    shells[1].mode = shells[2].mode = MODE_ALLOW;
+    shells[1].deny = (struct policy_regexes){ deny, 1 };
+    shells[1].network = false;
+    shells[2].sandbox = SANDBOX_NONE;
+    const struct policy policy = {
+        .timeout_ms = 17000, .max_timeout_ms = 333500, .shells = shells, .shell_count = 4
+    };
+    struct str text = describe(&policy, "{timeouts} Commands:{policy}\nEnd.", arena);
+    assert_string_equal(text.data,
+            "Timeout: 17.0s by default, 333.5s at most. Commands:\n"
+            "  lint (pattern: ^my-lint$): deny-by-default, allowed arg patterns: check "
+            ".*, "
+            "report$\n"
+            "  build (pattern: ops/.*; no network): allow-by-default, denied arg "
+            "patterns: "
+            "--publish\n"
+            "  free (pattern: ^freely$; not sandboxed): allow-by-default, no "
+            "restrictions\n"
+            "  none (pattern: ^none$): deny-by-default\n"
+            "End.");
+}
+
+/* However much there is, it fits, whole entries are cut, and each cut is told. */
+static void test_room(void **state UNUSED)
+{
+    init_regexes();
+    static struct policy_shell shells[MANY];
+    for (size_t sections = 1; sections <= MANY; sections += 7)
+        for (size_t patterns = 0; patterns <= MANY; patterns += 50) {
+            auto_arena *arena = arena_create();
+            for (size_t i = 0; i < sections; i++) {
+                shells[i] = shell("some-name", "^some-name$");
+                shells[i].allow = (struct policy_regexes){ regexes, patterns };
+            }
+            const struct policy policy = { .shells = shells, .shell_count = sections };
+            struct str text =
+                    describe(&policy, "Prose before.{policy} Prose after.", arena);
+            assert_in_range(text.len, 1, DESCRIBE_MAX_BYTES);
+            assert_true(str_ends(text, STR(" Prose after.")));
+            assert_non_null(strstr(text.data, "some-name"));
+            if (sections > 100)
+                assert_non_null(strstr(text.data, " more: paddock policy show"));
+            if (sections == 1 && patterns)
+                assert_non_null(strstr(text.data, "status(\\s|$), status"));
+            if (sections == 1 && patterns == 200)
+                assert_non_null(strstr(text.data, " more Prose"));
+        }
+}
+
+/* A long section does not push the others out. */
+static void test_fair(void **state UNUSED)
+{
+    init_regexes();
+    auto_arena *arena = arena_create();
+    struct policy_shell shells[] = { shell("big", "^big$"), shell("small", "^small$"),
+        shell("last", "^last$") };
+    shells[0].allow = (struct policy_regexes){ regexes, MANY };
+    shells[1].allow = shells[2].allow = (struct policy_regexes){ regexes, 2 };
+    const struct policy policy = { .shells = shells, .shell_count = 3 };
+    struct str text = describe(&policy, "{policy}", arena);
+    assert_non_null(
+            strstr(text.data, "  last (pattern: ^last$): deny-by-default, allowed "
+                              "arg patterns: status(\\s|$), status(\\s|$)"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_seconds),
+        cmocka_unit_test(test_sections),
+        cmocka_unit_test(test_room),
+        cmocka_unit_test(test_fair),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

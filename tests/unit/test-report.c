@@ -1,0 +1,125 @@
+#include "tool/report.h"
+
+#include "unit.h"
+
+#include "base/utf8.h"
+
+#include <stdio.h>
+
+static void test_sections(void **state UNUSED)
+{
+    static const struct {
+        const char *out, *err;
+        int code;
+        const char *want;
+    } cases[] = {
+        { "", "", 0, "--- EXIT CODE: 0 ---" },
+        { "a\n", "", 0, "--- STDOUT ---\na\n\n--- EXIT CODE: 0 ---" },
+        { "a", "", 0, "--- STDOUT ---\na\n--- EXIT CODE: 0 ---" },
+        { "", "b\n", 3, "--- STDERR ---\nb\n\n--- EXIT CODE: 3 ---" },
+        { "a", "b", -9, "--- STDOUT ---\na\n--- STDERR ---\nb\n--- EXIT CODE: -9 ---" },
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        auto_buf text = BUF(4096);
+        report_write(str_of(cases[i].out), str_of(cases[i].err), cases[i].code, &text);
+        assert_string_equal(text.data, cases[i].want);
+    }
+}
+
+static void test_exit_codes(void **state UNUSED)
+{
+    assert_int_equal(report_exit_code(0), 0);
+    assert_int_equal(report_exit_code(3 << 8), 3);
+    assert_int_equal(report_exit_code(9), -9);
+    assert_int_equal(report_exit_code(15), -15);
+}
+
+static void fill(struct buf *b, const char *unit, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        buf_add(b, str_of(unit));
+}
+
+static void test_short_streams_are_whole(void **state UNUSED)
+{
+    /* Kept in two pieces, with a character and a CRLF across the seam. */
+    const struct command_stream split = { .head = STR("a\xc3"), .tail = STR("\xa9 b\n") };
+    const struct command_stream crlf = { .head = STR("a\r"), .tail = STR("\nb") };
+    auto_buf text = BUF(4096);
+    report_stream(&split, "output", false, &text);
+    assert_string_equal(text.data, "a\u00e9 b\n");
+    buf_clear(&text);
+    report_stream(&crlf, "output", true, &text);
+    assert_string_equal(text.data, "a\nb");
+}
+
+static void test_limit_is_in_characters(void **state UNUSED)
+{
+    static const char *const units[] = { "x", "\u00e9", "\u2603", "\U0001f40d", "\xff" };
+    for (size_t i = 0; i < ARRAY_LEN(units); i++) {
+        auto_buf bytes = BUF(1 << 20), text = BUF(1 << 20);
+        fill(&bytes, units[i], REPORT_MAX_CHARS);
+        struct command_stream s = { .head = buf_str(&bytes) };
+        report_stream(&s, "output", false, &text);
+        assert_null(memmem(text.data, text.len, "truncated", 9));
+        assert_int_equal(utf8_count(buf_str(&text)), REPORT_MAX_CHARS);
+        fill(&bytes, units[i], 1);
+        s.head = buf_str(&bytes);
+        buf_clear(&text);
+        report_stream(&s, "output", false, &text);
+        assert_non_null(
+                memmem(text.data, text.len, "[truncated: output exceeded 64 KB.", 34));
+        assert_true(utf8_valid(buf_str(&text)));
+    }
+}
+
+/* The end survives, and what is missing is counted. */
+static void test_middle_is_left_out(void **state UNUSED)
+{
+    auto_buf bytes = BUF(1 << 20), text = BUF(1 << 20);
+    buf_add(&bytes, STR("first\n"));
+    fill(&bytes, "123456789\n", 10000);
+    buf_add(&bytes, STR("last\n"));
+    const struct command_stream s = { .head = buf_str(&bytes) };
+    report_stream(&s, "stderr", false, &text);
+    const char *note = strstr(text.data, "\n\n[truncated: stderr exceeded 64 KB. ");
+    unsigned long long lines, bytes_left;
+    assert_non_null(note);
+    assert_int_equal(
+            sscanf(note, "\n\n[truncated: stderr exceeded 64 KB. %llu lines (%llu bytes)",
+                    &lines, &bytes_left),
+            2);
+    assert_int_equal(bytes_left, bytes.len - REPORT_MAX_CHARS);
+    assert_in_range(lines, bytes_left / 10, bytes_left / 10 + 1);
+    assert_memory_equal(text.data, "first\n1234", 10);
+    assert_memory_equal(text.data + text.len - 15, "123456789\nlast\n", 15);
+}
+
+/* What the broker dropped counts too, and its cuts split no character. */
+static void test_dropped(void **state UNUSED)
+{
+    auto_buf text = BUF(1 << 20);
+    const struct command_stream s = {
+        .head = STR("head \xe2\x98"),
+        .tail = STR("\x83\x83 tail"),
+        .dropped = 1000,
+        .dropped_lines = 10,
+    };
+    report_stream(&s, "output", false, &text);
+    assert_memory_equal(text.data, "head \n\n[truncated: ", 19);
+    assert_non_null(strstr(text.data, " 10 lines (1000 bytes) "));
+    assert_string_equal(text.data + text.len - 8, "]\n\n tail");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_sections),
+        cmocka_unit_test(test_exit_codes),
+        cmocka_unit_test(test_short_streams_are_whole),
+        cmocka_unit_test(test_limit_is_in_characters),
+        cmocka_unit_test(test_middle_is_left_out),
+        cmocka_unit_test(test_dropped),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
