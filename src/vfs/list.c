@@ -28,8 +28,7 @@ static void add_mounts(
     }
 }
 
-/* Every entry, the denied ones too, in no order. */
-static int list_target(const struct vfs *vfs, const struct target *t, struct arena *arena,
+int vfs_list_target(const struct vfs *vfs, const struct target *t, struct arena *arena,
         struct vfs_entry **out, size_t *out_count)
 {
     struct vfs_entry *entries = NULL;
@@ -62,18 +61,35 @@ struct list_args {
     size_t *count;
 };
 
+/* Drop what is not to be seen: by its name, or by its whole path if there is a policy. */
+static size_t keep_shown(
+        const struct vfs *vfs, struct str dir, struct vfs_entry *entries, size_t count)
+{
+    size_t kept = 0, start = dir.len > 1 ? dir.len + 1 : 1;
+    auto_free char *path = xmalloc(start + VFS_MAX_PATH);
+    memcpy(path, dir.data, dir.len);
+    path[start - 1] = '/';
+    for (size_t i = 0; i < count; i++) {
+        struct str shown = entries[i].name;
+        if (vfs->options.paths && shown.len < VFS_MAX_PATH) {
+            memcpy(path + start, shown.data, shown.len);
+            shown = (struct str){ path, start + shown.len };
+        }
+        if (vfs_gate_shows(vfs, shown))
+            entries[kept++] = entries[i];
+    }
+    return kept;
+}
+
 static int do_list(struct vfs *vfs, const struct target *t, void *p)
 {
     struct list_args *args = p;
     struct vfs_entry *entries;
-    size_t count, kept = 0;
-    int error = list_target(vfs, t, args->arena, &entries, &count);
+    size_t count;
+    int error = vfs_list_target(vfs, t, args->arena, &entries, &count);
     if (error)
         return error;
-    for (size_t i = 0; i < count; i++) {
-        if (!vfs_gate(vfs, entries[i].name, GATE_LOOK))
-            entries[kept++] = entries[i];
-    }
+    size_t kept = keep_shown(vfs, t->path, entries, count);
     if (kept > 1)
         qsort(entries, kept, sizeof(*entries), compare_entries);
     *args->out = entries;
@@ -85,7 +101,8 @@ int vfs_list(struct vfs *vfs, struct vpath path, struct arena *arena,
         struct vfs_entry **out, size_t *count)
 {
     struct list_args args = { arena, out, count };
-    return vfs_perform(vfs, path, VFS_FOLLOW, GATE_LOOK, do_list, &args);
+    const struct gate_op op = { "list", GATE_READ, false };
+    return vfs_perform(vfs, path, VFS_FOLLOW, op, do_list, &args);
 }
 
 /* One directory of the tree being checked; what it lists lives after `mark`. */
@@ -98,6 +115,8 @@ struct level {
 
 struct tree {
     struct vfs *vfs;
+    struct str as;     /* where the tree is going to be, or "" */
+    size_t top_len;    /* of `path`, where it is now */
     struct target dir; /* the directory being looked at; its path is `path` */
     char path[VFS_MAX_PATH + 1];
     size_t path_len;
@@ -112,8 +131,8 @@ static int enter(struct tree *tree)
     tree->dir.path = (struct str){ tree->path, tree->path_len };
     if (vfs_is_above_mount(tree->vfs, tree->dir.path))
         return EBUSY;
-    int error =
-            list_target(tree->vfs, &tree->dir, tree->arena, &level.entries, &level.count);
+    int error = vfs_list_target(
+            tree->vfs, &tree->dir, tree->arena, &level.entries, &level.count);
     if (error == ENOENT || error == ELOOP || error == ENOTDIR)
         return 0; /* removed or replaced meanwhile: the operation will see it */
     if (error)
@@ -123,20 +142,38 @@ static int enter(struct tree *tree)
     return 0;
 }
 
+/* At `path`, and where that will be afterwards. */
+static int judge_entry(struct tree *tree)
+{
+    int error =
+            vfs_gate(tree->vfs, (struct str){ tree->path, tree->path_len }, GATE_CHANGE);
+    if (error || !tree->as.len)
+        return error;
+    auto_buf after = BUF(2 * VFS_MAX_PATH);
+    buf_add(&after, tree->as);
+    buf_add(&after,
+            (struct str){ tree->path + tree->top_len, tree->path_len - tree->top_len });
+    return vfs_gate(tree->vfs, buf_str(&after), GATE_CHANGE);
+}
+
 static int check_entry(struct tree *tree, size_t dir_len, const struct vfs_entry *entry)
 {
     if (tree->vfs->budget && !budget_spend(tree->vfs->budget, 1))
         return ECANCELED;
-    int error = vfs_gate(tree->vfs, entry->name, GATE_CHANGE);
-    if (error || (entry->type != VFS_DIR && entry->type != VFS_UNKNOWN))
-        return error;
+    bool may_be_dir = entry->type == VFS_DIR || entry->type == VFS_UNKNOWN;
+    if (!tree->vfs->options.paths) {
+        int error = vfs_gate_name(tree->vfs, entry->name, GATE_CHANGE);
+        if (error || !may_be_dir)
+            return error;
+    }
     if (dir_len + 1 + entry->name.len > VFS_MAX_PATH)
         return ENAMETOOLONG;
     tree->path[dir_len] = '/';
     memcpy(tree->path + dir_len + 1, entry->name.data, entry->name.len);
     tree->path_len = dir_len + 1 + entry->name.len;
     tree->path[tree->path_len] = 0;
-    return enter(tree);
+    int error = tree->vfs->options.paths ? judge_entry(tree) : 0;
+    return error || !may_be_dir ? error : enter(tree);
 }
 
 static int check_levels(struct tree *tree)
@@ -154,13 +191,14 @@ static int check_levels(struct tree *tree)
     return error;
 }
 
-int vfs_check_below(struct vfs *vfs, const struct target *dir)
+int vfs_check_below(struct vfs *vfs, const struct target *dir, struct str as)
 {
     auto_arena *arena = arena_create();
     struct tree *tree = xcalloc(1, sizeof(*tree));
     tree->vfs = vfs;
     tree->arena = arena;
-    tree->path_len = dir->path.len > 1 ? dir->path.len : 0;
+    tree->as = as;
+    tree->path_len = tree->top_len = dir->path.len > 1 ? dir->path.len : 0;
     memcpy(tree->path, dir->path.data, tree->path_len);
     tree->dir = (struct target){
         .mount = dir->mount,
@@ -179,10 +217,11 @@ static int do_check_tree(struct vfs *vfs, const struct target *t, void *args)
     int error = t->mount->ops->stat(t->mount->self, t->rel, &st);
     if (error && !vfs_is_above_mount(vfs, t->path))
         return error;
-    return !error && st.type != VFS_DIR ? 0 : vfs_check_below(vfs, t);
+    return !error && st.type != VFS_DIR ? 0 : vfs_check_below(vfs, t, STR(""));
 }
 
 int vfs_check_tree(struct vfs *vfs, struct vpath path)
 {
-    return vfs_perform(vfs, path, VFS_NOFOLLOW, GATE_CHANGE, do_check_tree, NULL);
+    const struct gate_op op = { "check-tree", GATE_CHANGE, false };
+    return vfs_perform(vfs, path, VFS_NOFOLLOW, op, do_check_tree, NULL);
 }

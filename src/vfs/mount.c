@@ -6,6 +6,10 @@ struct vfs *vfs_create(const struct vfs_options *options)
 {
     struct vfs *vfs = xcalloc(1, sizeof(*vfs));
     vfs->options = *options;
+    if (options->paths) {
+        vfs->why = xmalloc(sizeof(*vfs->why));
+        refusal_init(vfs->why);
+    }
     return vfs;
 }
 
@@ -19,6 +23,10 @@ void vfs_destroy(struct vfs *vfs)
         free(m->path);
     }
     free(vfs->mounts);
+    if (vfs->why)
+        refusal_finish(vfs->why);
+    free(vfs->why);
+    vfs_destroy_twins(vfs);
     free(vfs);
 }
 

@@ -1,60 +1,9 @@
 #include "vfs/vfs.h"
 
-#include "base/budget.h"
-#include "policy/deny.h"
 #include "vfs/internal.h"
 
 #include <errno.h>
 #include <unistd.h>
-
-/* How often a link may be swapped in between before we give up. */
-enum { MAX_ATTEMPTS = 8 };
-
-int vfs_gate(const struct vfs *vfs, struct str path, enum gate_use use)
-{
-    if (deny_match_path(vfs->options.deny, path))
-        return EACCES;
-    return use == GATE_CHANGE && vfs->options.read_only ? EROFS : 0;
-}
-
-int vfs_perform(struct vfs *vfs, struct vpath path, enum vfs_follow follow,
-        enum gate_use use, target_fn *op, void *args)
-{
-    int error = ELOOP;
-    for (int attempt = 0; error == ELOOP && attempt < MAX_ATTEMPTS; attempt++) {
-        auto_target t = { 0 };
-        error = vfs_locate(vfs, path, follow, attempt, &t);
-        if (!error)
-            error = vfs_gate(vfs, t.path, use);
-        if (!error)
-            error = op(vfs, &t, args);
-    }
-    return error;
-}
-
-typedef int pair_fn(struct vfs *vfs, const struct target *from, const struct target *to);
-
-static int perform_pair(struct vfs *vfs, struct vpath from, struct vpath to,
-        enum gate_use from_use, pair_fn *op)
-{
-    int error = ELOOP;
-    for (int attempt = 0; error == ELOOP && attempt < MAX_ATTEMPTS; attempt++) {
-        auto_target f = { 0 };
-        auto_target t = { 0 };
-        error = vfs_locate(vfs, from, VFS_NOFOLLOW, attempt, &f);
-        if (!error)
-            error = vfs_locate(vfs, to, VFS_NOFOLLOW, attempt, &t);
-        if (!error)
-            error = vfs_gate(vfs, f.path, from_use);
-        if (!error)
-            error = vfs_gate(vfs, t.path, GATE_CHANGE);
-        if (!error && f.mount != t.mount)
-            error = EXDEV;
-        if (!error)
-            error = op(vfs, &f, &t);
-    }
-    return error;
-}
 
 static bool is_pinned(const struct vfs *vfs, const struct target *t)
 {
@@ -105,19 +54,26 @@ void vfs_set_umask(struct vfs *vfs, uint32_t mask)
     vfs->options.umask = mask & 0777;
 }
 
+struct resolve_args {
+    struct arena *arena;
+    struct vpath *out;
+};
+
+static int do_resolve(struct vfs *vfs UNUSED, const struct target *t, void *p)
+{
+    struct resolve_args *args = p;
+    if (!t->is_walked)
+        return ELOOP; /* nobody has looked at what is there */
+    *args->out = (struct vpath){ arena_str(args->arena, t->path), t->must_be_dir };
+    return 0;
+}
+
 int vfs_resolve(struct vfs *vfs, struct vpath path, enum vfs_follow follow,
         struct arena *arena, struct vpath *out)
 {
-    int error = ELOOP;
-    for (int attempt = 1; error == ELOOP && attempt < MAX_ATTEMPTS; attempt++) {
-        auto_target t = { 0 };
-        error = vfs_locate(vfs, path, follow, attempt, &t);
-        if (!error)
-            error = vfs_gate(vfs, t.path, GATE_LOOK);
-        if (!error)
-            *out = (struct vpath){ arena_str(arena, t.path), t.must_be_dir };
-    }
-    return error;
+    struct resolve_args args = { arena, out };
+    const struct gate_op op = { "resolve", GATE_LOOK, false };
+    return vfs_perform(vfs, path, follow, op, do_resolve, &args);
 }
 
 struct stat_args {
@@ -152,7 +108,8 @@ int vfs_stat(
         struct vfs *vfs, struct vpath path, enum vfs_follow follow, struct vfs_stat *out)
 {
     struct stat_args args = { follow_of(path, follow), out };
-    return vfs_perform(vfs, path, args.follow, GATE_LOOK, do_stat, &args);
+    const struct gate_op op = { "stat", GATE_LOOK, false };
+    return vfs_perform(vfs, path, args.follow, op, do_stat, &args);
 }
 
 struct readlink_args {
@@ -176,8 +133,8 @@ static int do_readlink(struct vfs *vfs, const struct target *t, void *p)
 int vfs_readlink(struct vfs *vfs, struct vpath path, struct arena *arena, struct str *out)
 {
     struct readlink_args args = { arena, out };
-    return vfs_perform(
-            vfs, path, follow_of(path, VFS_NOFOLLOW), GATE_LOOK, do_readlink, &args);
+    const struct gate_op op = { "readlink", GATE_LOOK, false };
+    return vfs_perform(vfs, path, follow_of(path, VFS_NOFOLLOW), op, do_readlink, &args);
 }
 
 static int do_access(struct vfs *vfs, const struct target *t, void *p)
@@ -197,8 +154,11 @@ static int do_access(struct vfs *vfs, const struct target *t, void *p)
 
 int vfs_access(struct vfs *vfs, struct vpath path, int mode)
 {
-    return vfs_perform(vfs, path, VFS_FOLLOW, mode & W_OK ? GATE_CHANGE : GATE_LOOK,
-            do_access, &mode);
+    const struct gate_op op = {
+        .name = "access",
+        .uses = (mode & W_OK ? GATE_CHANGE : GATE_LOOK) | (mode & R_OK ? GATE_READ : 0),
+    };
+    return vfs_perform(vfs, path, VFS_FOLLOW, op, do_access, &mode);
 }
 
 struct open_args {
@@ -228,6 +188,34 @@ static int open_directory(struct vfs *vfs, const struct target *t, struct open_a
     return 0;
 }
 
+/*
+ * The file is judged once it is open, before anything has been done to it: it may be
+ * another name of a guarded one.  So it is emptied afterwards.
+ */
+static int open_judged(struct vfs *vfs, const struct target *t, struct open_args *args)
+{
+    struct vfile *f = NULL;
+    struct vfs_stat st;
+    bool truncate = args->flags & VFS_TRUNCATE;
+    enum vfs_open_flags flags = args->flags;
+    if (truncate)
+        flags = (flags & ~(unsigned)VFS_TRUNCATE) | VFS_WRITE;
+    int error = t->mount->ops->open(t->mount->self, t->rel, flags, args->mode, &f);
+    if (error)
+        return error;
+    error = vfile_stat(f, &st);
+    if (!error)
+        error = vfs_check_twin(
+                vfs, t->path, &st, changes(args->flags) ? GATE_CHANGE : GATE_READ);
+    if (!error && truncate)
+        error = vfile_truncate(f, 0);
+    if (error)
+        vfile_close(f);
+    else
+        *args->out = f;
+    return error;
+}
+
 static int do_open(struct vfs *vfs, const struct target *t, void *p)
 {
     struct open_args *args = p;
@@ -235,8 +223,9 @@ static int do_open(struct vfs *vfs, const struct target *t, void *p)
         return open_directory(vfs, t, args);
     if (!t->mount->ops->open)
         return EOPNOTSUPP;
-    int error = t->mount->ops->open(
-            t->mount->self, t->rel, args->flags, args->mode, args->out);
+    int error = vfs->twins ? open_judged(vfs, t, args)
+                           : t->mount->ops->open(t->mount->self, t->rel, args->flags,
+                                     args->mode, args->out);
     return args->flags & VFS_CREATE ? explain_missing_parent(vfs, t, error) : error;
 }
 
@@ -244,8 +233,14 @@ int vfs_open(struct vfs *vfs, struct vpath path, enum vfs_open_flags flags, uint
         struct vfile **out)
 {
     struct open_args args = { flags, mode & ~vfs->options.umask, out };
-    return vfs_perform(vfs, path, flags & VFS_EXCLUSIVE ? VFS_NOFOLLOW : VFS_FOLLOW,
-            changes(flags) ? GATE_CHANGE : GATE_LOOK, do_open, &args);
+    bool write = changes(flags), read = !write || flags & VFS_READ;
+    const struct gate_op op = {
+        .name = write ? "write" : "read",
+        .uses = (write ? GATE_CHANGE : 0) | (read ? GATE_READ : 0),
+        .changes = write,
+    };
+    return vfs_perform(vfs, path, flags & VFS_EXCLUSIVE ? VFS_NOFOLLOW : VFS_FOLLOW, op,
+            do_open, &args);
 }
 
 static int do_mkdir(struct vfs *vfs, const struct target *t, void *p)
@@ -254,10 +249,15 @@ static int do_mkdir(struct vfs *vfs, const struct target *t, void *p)
     struct vfs_stat st;
     if (is_pinned(vfs, t))
         return EEXIST;
-    if (vfs->options.read_only) {
+    if (vfs->options.read_only || vfs->options.paths) {
         /* What is there already is said before what cannot be made: mkdir -p goes on. */
         int error = t->mount->ops->stat(t->mount->self, t->rel, &st);
-        return error == ENOENT ? EROFS : error ? error : EEXIST;
+        if (error == ENOENT)
+            error = vfs_gate_target(vfs, t, GATE_CHANGE);
+        else if (!error)
+            error = EEXIST;
+        if (error)
+            return error;
     }
     if (!t->mount->ops->mkdir)
         return EOPNOTSUPP;
@@ -268,7 +268,8 @@ static int do_mkdir(struct vfs *vfs, const struct target *t, void *p)
 int vfs_mkdir(struct vfs *vfs, struct vpath path, uint32_t mode)
 {
     mode &= ~vfs->options.umask;
-    return vfs_perform(vfs, path, VFS_NOFOLLOW, GATE_LOOK, do_mkdir, &mode);
+    const struct gate_op op = { "mkdir", GATE_LOOK, true };
+    return vfs_perform(vfs, path, VFS_NOFOLLOW, op, do_mkdir, &mode);
 }
 
 static int do_unlink(struct vfs *vfs, const struct target *t, void *p)
@@ -288,7 +289,8 @@ static int do_unlink(struct vfs *vfs, const struct target *t, void *p)
 
 int vfs_unlink(struct vfs *vfs, struct vpath path)
 {
-    return vfs_perform(vfs, path, VFS_NOFOLLOW, GATE_CHANGE, do_unlink, NULL);
+    const struct gate_op op = { "unlink", GATE_CHANGE, true };
+    return vfs_perform(vfs, path, VFS_NOFOLLOW, op, do_unlink, NULL);
 }
 
 static int do_rmdir(struct vfs *vfs, const struct target *t, void *p)
@@ -303,7 +305,8 @@ static int do_rmdir(struct vfs *vfs, const struct target *t, void *p)
 
 int vfs_rmdir(struct vfs *vfs, struct vpath path)
 {
-    return vfs_perform(vfs, path, VFS_NOFOLLOW, GATE_CHANGE, do_rmdir, NULL);
+    const struct gate_op op = { "rmdir", GATE_CHANGE, true };
+    return vfs_perform(vfs, path, VFS_NOFOLLOW, op, do_rmdir, NULL);
 }
 
 static int rename_target(
@@ -321,10 +324,14 @@ static int rename_target(
     if (st.type == VFS_DIR && !str_eq(from->path, to->path)) {
         if (vfs_path_below(to->path, from->path, &below))
             return EINVAL;
-        error = vfs_check_below(vfs, from);
-        if (error)
-            return error;
+        error = vfs_check_below(vfs, from, to->path);
     }
+    if (!error)
+        error = vfs_gate_tree(vfs, from);
+    if (!error)
+        error = vfs_gate_tree(vfs, to);
+    if (error)
+        return error;
     if (!from->mount->ops->rename)
         return EOPNOTSUPP;
     return explain_missing_parent(
@@ -333,7 +340,7 @@ static int rename_target(
 
 int vfs_rename(struct vfs *vfs, struct vpath from, struct vpath to)
 {
-    return perform_pair(vfs, from, to, GATE_CHANGE, rename_target);
+    return vfs_perform_pair(vfs, from, to, "rename", rename_target);
 }
 
 static int link_target(
@@ -349,6 +356,11 @@ static int link_target(
         return EEXIST;
     if (to->must_be_dir)
         return ENOENT;
+    error = vfs_check_twin(vfs, from->path, &st, GATE_READ | GATE_CHANGE);
+    if (!error)
+        error = vfs_gate_tree(vfs, to);
+    if (error)
+        return error;
     if (!from->mount->ops->link)
         return EOPNOTSUPP;
     return explain_missing_parent(
@@ -357,7 +369,7 @@ static int link_target(
 
 int vfs_link(struct vfs *vfs, struct vpath from, struct vpath to)
 {
-    return perform_pair(vfs, from, to, GATE_CHANGE, link_target);
+    return vfs_perform_pair(vfs, from, to, "link", link_target);
 }
 
 static int do_symlink(struct vfs *vfs, const struct target *t, void *p)
@@ -367,6 +379,9 @@ static int do_symlink(struct vfs *vfs, const struct target *t, void *p)
         return EEXIST;
     if (t->must_be_dir)
         return ENOENT;
+    int error = vfs_gate_tree(vfs, t); /* what lies there would be reached by that name */
+    if (error)
+        return error;
     if (!t->mount->ops->symlink)
         return EOPNOTSUPP;
     return explain_missing_parent(
@@ -381,7 +396,8 @@ int vfs_symlink(struct vfs *vfs, struct str target, struct vpath path)
         return EINVAL;
     if (target.len >= VFS_MAX_PATH)
         return ENAMETOOLONG;
-    return vfs_perform(vfs, path, VFS_NOFOLLOW, GATE_CHANGE, do_symlink, &target);
+    const struct gate_op op = { "symlink", GATE_CHANGE, true };
+    return vfs_perform(vfs, path, VFS_NOFOLLOW, op, do_symlink, &target);
 }
 
 static int do_chmod(struct vfs *vfs, const struct target *t, void *p)
@@ -396,13 +412,17 @@ static int do_chmod(struct vfs *vfs, const struct target *t, void *p)
         return EROFS;
     if (!t->mount->ops->chmod)
         return EOPNOTSUPP;
+    error = vfs_check_twin(vfs, t->path, &st, GATE_CHANGE);
+    if (error)
+        return error;
     return t->mount->ops->chmod(t->mount->self, t->rel, mode);
 }
 
 int vfs_chmod(struct vfs *vfs, struct vpath path, uint32_t mode)
 {
     mode &= 07777;
-    return vfs_perform(vfs, path, VFS_FOLLOW, GATE_CHANGE, do_chmod, &mode);
+    const struct gate_op op = { "chmod", GATE_CHANGE, true };
+    return vfs_perform(vfs, path, VFS_FOLLOW, op, do_chmod, &mode);
 }
 
 struct times_args {
@@ -422,6 +442,9 @@ static int do_set_times(struct vfs *vfs, const struct target *t, void *p)
         return EROFS;
     if (!t->mount->ops->set_times)
         return EOPNOTSUPP;
+    error = vfs_check_twin(vfs, t->path, &st, GATE_CHANGE);
+    if (error)
+        return error;
     return t->mount->ops->set_times(
             t->mount->self, t->rel, args->atime_ns, args->mtime_ns);
 }
@@ -430,7 +453,8 @@ int vfs_set_times(struct vfs *vfs, struct vpath path, enum vfs_follow follow,
         int64_t atime_ns, int64_t mtime_ns)
 {
     struct times_args args = { follow_of(path, follow), atime_ns, mtime_ns };
-    return vfs_perform(vfs, path, args.follow, GATE_CHANGE, do_set_times, &args);
+    const struct gate_op op = { "set-times", GATE_CHANGE, true };
+    return vfs_perform(vfs, path, args.follow, op, do_set_times, &args);
 }
 
 struct replace_args {
@@ -439,6 +463,18 @@ struct replace_args {
     uint32_t mode;
     const struct vfs_stat *expect;
 };
+
+/* A file with several names is written in place: then it must be the one that was looked
+ * at here. */
+static int check_replaced(struct vfs *vfs, const struct target *t, struct vfs_stat *st,
+        const struct vfs_stat **expect)
+{
+    if (!vfs->twins || t->mount->ops->stat(t->mount->self, t->rel, st) || st->nlink < 2)
+        return 0;
+    if (!*expect && st->type == VFS_FILE)
+        *expect = st;
+    return vfs_check_twin(vfs, t->path, st, GATE_CHANGE);
+}
 
 static int do_replace(struct vfs *vfs, const struct target *t, void *p)
 {
@@ -449,8 +485,13 @@ static int do_replace(struct vfs *vfs, const struct target *t, void *p)
     }
     if (!t->mount->ops->replace)
         return EOPNOTSUPP;
-    int error = t->mount->ops->replace(
-            t->mount->self, t->rel, args->data, args->flags, args->mode, args->expect);
+    struct vfs_stat st;
+    const struct vfs_stat *expect = args->expect;
+    int error = check_replaced(vfs, t, &st, &expect);
+    if (error)
+        return error;
+    error = t->mount->ops->replace(
+            t->mount->self, t->rel, args->data, args->flags, args->mode, expect);
     return args->flags & VFS_CREATE ? explain_missing_parent(vfs, t, error) : error;
 }
 
@@ -458,6 +499,7 @@ int vfs_replace(struct vfs *vfs, struct vpath path, struct str data,
         enum vfs_open_flags flags, const struct vfs_stat *expect)
 {
     struct replace_args args = { data, flags, 0666 & ~vfs->options.umask, expect };
-    return vfs_perform(vfs, path, flags & VFS_EXCLUSIVE ? VFS_NOFOLLOW : VFS_FOLLOW,
-            GATE_CHANGE, do_replace, &args);
+    const struct gate_op op = { "replace", GATE_CHANGE, true };
+    return vfs_perform(vfs, path, flags & VFS_EXCLUSIVE ? VFS_NOFOLLOW : VFS_FOLLOW, op,
+            do_replace, &args);
 }

@@ -3,16 +3,18 @@
  *
  * A `struct vfs` is a table of mounts.  Each puts a backend (a host folder, memory, later
  * archives and remote stores) at a path.  Every function here takes a `struct vpath`,
- * follows links itself, asks the gate (deny rules, read-only) about the path where it
- * *ended*, and only then calls the backend with a canonical path: a backend never follows
- * a link and never sees the gate.  vfs_gate() in vfs.c is the one door (invariant 1).
+ * follows links itself, asks the gate (deny rules, path policy, read-only) about the path
+ * where it *ended*, and only then calls the backend with a canonical path: a backend
+ * never follows a link and never sees the gate.  vfs_gate() in gate.c is the one door
+ * (invariant 1).
  *
  * A link stays in its mount: one that leads out of it is EACCES, also by the name of a
  * folder of the host.  Absolute links inside a host folder are paths of the host, in
  * memory they are paths of the vfs.  The directories above a mount exist even if nothing
  * below them does; they cannot be changed.
  *
- * What no rule by name can see: a hard link that gives a denied file another name.
+ * What no rule by name can see is a hard link that gives a file another name: see
+ * vfs_guard_twins().
  *
  * Functions return 0 or an errno value with its POSIX meaning, so that a command prints
  * strerror() and gets the text that its users know.  EACCES: denied by a rule, or a link
@@ -29,8 +31,10 @@
 #include "base/arena.h"
 #include "base/str.h"
 
-struct budget;     /* base/budget.h */
-struct deny_rules; /* policy/deny.h */
+struct budget;      /* base/budget.h */
+struct deny_rules;  /* policy/deny.h */
+struct path_policy; /* policy/paths.h */
+struct refusal;     /* policy/refusal.h */
 struct vfs;
 struct vfs_ops; /* vfs/backend.h */
 struct vfile;
@@ -94,10 +98,46 @@ struct vfs_options {
     const struct deny_rules *deny; /* borrowed; NULL: nothing is denied */
     bool read_only;
     uint32_t umask; /* for what is created; usually 022 */
+    /* Borrowed; NULL: none.  Its paths are those of the vfs: "/" is the host's. */
+    const struct path_policy *paths;
 };
 
 struct vfs *vfs_create(const struct vfs_options *options);
 void vfs_destroy(struct vfs *vfs);
+
+/*
+ * Why the path policy last said no (then the error was EACCES); NULL: it did not since
+ * the last vfs_clear_refusal(), which belongs at the start of a call.
+ */
+const struct refusal *vfs_refusal(const struct vfs *vfs);
+void vfs_clear_refusal(struct vfs *vfs);
+
+/* What the gate was asked, and what came of it. */
+struct vfs_event {
+    const char *op;  /* "read", "write", "list", "stat", "unlink", "rename", ... */
+    struct str path; /* canonical, or as it was written if it led nowhere */
+    bool changes;    /* something, if error is 0 */
+    bool allowed;
+    int error; /* of the operation, 0 if it was done */
+};
+typedef void vfs_observer_fn(void *user, const struct vfs_event *event);
+
+/* Called once for every operation that is judged, after it (twice for those with two
+ * paths).  NULL: nobody watches, which costs nothing. */
+void vfs_set_observer(struct vfs *vfs, vfs_observer_fn *observer, void *user);
+
+/*
+ * Files that must not be reached by another name, a hard link: below a read-only path
+ * they are not written, below a secret one not read either.  Secret ones are looked up
+ * now, the others when a file with several names is first written after
+ * vfs_clear_refusal().  If there are too many to look at, no file with several names is
+ * touched.
+ */
+struct vfs_guarded {
+    struct vpath path;
+    bool secret;
+};
+void vfs_guard_twins(struct vfs *vfs, const struct vfs_guarded *items, size_t count);
 
 /* Long loops (a tree being checked) spend from it and end with ECANCELED; NULL: none. */
 void vfs_set_budget(struct vfs *vfs, struct budget *budget);
@@ -158,7 +198,7 @@ MUST_CHECK int vfs_rmdir(struct vfs *vfs, struct vpath path);
 /*
  * Like rename(2): replaces a file by a file, an empty directory by a directory.  EXDEV:
  * different mounts; EBUSY: a mount point; EINVAL: into itself; EACCES: the tree holds
- * denied entries (moving would carry or expose them).
+ * entries that may not be changed here or there (moving would carry or expose them).
  */
 MUST_CHECK int vfs_rename(struct vfs *vfs, struct vpath from, struct vpath to);
 MUST_CHECK int vfs_link(struct vfs *vfs, struct vpath from, struct vpath to);

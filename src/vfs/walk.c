@@ -10,7 +10,7 @@ struct part {
 };
 
 struct walk {
-    const struct vfs *vfs;
+    struct vfs *vfs;
     char done[VFS_MAX_PATH + 1]; /* canonical so far; "" is the root */
     size_t done_len;
     char todo[2 * VFS_MAX_PATH + 2]; /* filled at its end, links are put before `at` */
@@ -95,7 +95,10 @@ static int follow_link(struct walk *w, const struct mount *m, const char *rel, b
     if (++w->links > VFS_MAX_LINKS)
         return ELOOP;
     size_t len = 0;
-    int error = m->ops->readlink(m->self, rel, w->link, sizeof(w->link), &len);
+    int error = vfs_gate_passing(w->vfs, done_path(w));
+    if (error)
+        return error;
+    error = m->ops->readlink(m->self, rel, w->link, sizeof(w->link), &len);
     if (error)
         return error == EINVAL ? ELOOP : error; /* EINVAL: it was a link a moment ago */
     struct str target = { w->link, len };
@@ -118,15 +121,17 @@ static int step_up(struct walk *w, const struct mount *jail)
 {
     if (jail && str_eq(done_path(w), jail->at))
         return EACCES;
-    go_up(w);
-    return 0;
+    int error = vfs_gate_passing(w->vfs, done_path(w));
+    if (!error)
+        go_up(w);
+    return error;
 }
 
 static int step_down(
         struct walk *w, struct str name, const struct mount *jail, enum vfs_follow follow)
 {
     bool last = w->at == sizeof(w->todo);
-    int error = vfs_gate(w->vfs, name, GATE_LOOK);
+    int error = vfs_gate_name(w->vfs, name, GATE_LOOK);
     if (!error)
         error = go_down(w, name);
     if (error)
@@ -182,8 +187,18 @@ static int locate_as_written(const struct vfs *vfs, struct vpath path, struct ta
     return out->mount ? 0 : ENOENT;
 }
 
-int vfs_locate(const struct vfs *vfs, struct vpath path, enum vfs_follow follow,
-        int attempt, struct target *out)
+/* That something is not there is said only of what may be looked at. */
+static int hide_missing(struct walk *w, int error)
+{
+    bool tells = error == ENOENT || error == ENOTDIR || error == EACCES;
+    if (!tells || !w->vfs->options.paths)
+        return error;
+    int refused = vfs_gate(w->vfs, done_path(w), GATE_LOOK);
+    return refused ? refused : error;
+}
+
+int vfs_locate(struct vfs *vfs, struct vpath path, enum vfs_follow follow, int attempt,
+        struct target *out)
 {
     if (attempt == 0)
         return locate_as_written(vfs, path, out);
@@ -198,7 +213,8 @@ int vfs_locate(const struct vfs *vfs, struct vpath path, enum vfs_follow follow,
     out->storage = w;
     int error = walk(w, path.text, follow);
     if (error)
-        return error;
+        return hide_missing(w, error);
+    out->is_walked = true;
     out->path = done_path(w);
     out->must_be_dir = w->must_be_dir;
     out->mount = vfs_find_mount(vfs, out->path, &out->rel);

@@ -96,7 +96,7 @@ static struct vfs *faulty_view(struct world *w, int countdown)
     ops.replace = fault_replace;
     ops.destroy = keep;
     fault = (struct vfs_fault){ w->ops, w->self, 0 };
-    struct vfs_options options = { w->deny, false, 022 };
+    struct vfs_options options = { .deny = w->deny, .read_only = false, .umask = 022 };
     struct vfs *vfs = vfs_create(&options);
     assert_int_equal(vfs_mount(vfs, VPATH_ROOT, &ops, w->self), 0);
     fault.countdown = countdown;

@@ -371,7 +371,9 @@ static void test_lost_updates(void **state)
         rival.ops.replace = rival_replace;
         rival.ops.destroy = ignore;
         struct vfs *own = w->vfs;
-        struct vfs_options options = { w->deny, false, 022 };
+        struct vfs_options options = {
+            .deny = w->deny, .read_only = false, .umask = 022
+        };
         w->vfs = vfs_create(&options);
         assert_int_equal(vfs_mount(w->vfs, VPATH_ROOT, &rival.ops, w->self), 0);
         struct answer a = edit(w, name, STR("alpha"), STR("beta"), false);

@@ -59,7 +59,7 @@ struct world *world_create(enum world_kind kind)
     if (kind == WORLD_LOCAL_MOUNTED || kind == WORLD_MEMORY_MOUNTED)
         w->base = (struct vpath){ .text = STR("/mnt/box") };
     make_backend(w);
-    struct vfs_options options = { rules, false, 022 };
+    struct vfs_options options = { .deny = rules, .read_only = false, .umask = 022 };
     w->vfs = create_view(w, &options, w->ops);
     return w;
 }
@@ -74,7 +74,9 @@ struct vfs *world_view(struct world *w, bool deny, bool read_only)
     struct vfs_ops *borrowed = arena_alloc(w->arena, sizeof(*borrowed));
     *borrowed = *w->ops;
     borrowed->destroy = keep_backend;
-    struct vfs_options options = { deny ? w->deny : NULL, read_only, 022 };
+    struct vfs_options options = {
+        .deny = deny ? w->deny : NULL, .read_only = read_only, .umask = 022
+    };
     return create_view(w, &options, borrowed);
 }
 
