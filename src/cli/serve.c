@@ -71,6 +71,7 @@ static const struct stdio_events events = { on_line, on_too_long, on_end };
 static void watch_signals(struct serve *s)
 {
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN); /* a log that may not grow is an error, not our end */
     for (size_t i = 0; i < ARRAY_LEN(signals); i++) {
         uv_signal_init(&s->loop, &s->watchers[i]);
         s->watchers[i].data = s;

@@ -3,6 +3,7 @@
 #include "base/utf8.h"
 #include "policy/logfile.h"
 #include "policy/mask.h"
+#include "policy/paths.h"
 
 #include <nettle/sha2.h>
 #include <stdio.h>
@@ -16,10 +17,11 @@
 #define MAX_WHOLE     ((size_t)16 << 20)
 #define MAX_WRITES    ((size_t)4 << 20)
 #define MAX_LINE      ((size_t)24 << 20)
-#define DEBUG_LOG     "/.pyddock/tmp/audit.jsonl"
 
 struct audit {
     const struct policy *policy;
+    struct arena *arena;
+    struct path_policy *paths;      /* where agents may write */
     struct logfile *calls, *events; /* NULL: that log is off */
     uint64_t lost;                  /* records since the last that was written */
     char debug_path[];
@@ -183,12 +185,13 @@ static void add_time(struct buf *out)
     buf_addf(out, "{\"t\":\"%s.%06ldZ\"", text, now.tv_nsec / 1000);
 }
 
-static void add_text(struct buf *out, const char *key, struct str text, size_t max)
+/* A word of ours, or one that was checked. */
+static void add_word(struct buf *out, const char *key, struct str word)
 {
-    if (!text.len)
+    if (!word.len)
         return;
     add_key(out, key);
-    add_masked(text, max, out);
+    json_write_text(str_sub(word, 0, utf8_offset(word, MAX_NAME)), out);
 }
 
 static void write_call(const struct audit *a, const struct audit_call *c, struct buf *out)
@@ -196,12 +199,15 @@ static void write_call(const struct audit *a, const struct audit_call *c, struct
     add_time(out);
     if (a->lost)
         buf_addf(out, ",\"lost\":%llu", (unsigned long long)a->lost);
-    add_text(out, "session", c->session, MAX_NAME);
-    add_text(out, "tool", c->tool, MAX_NAME);
+    add_word(out, "session", c->session);
+    add_word(out, "tool", c->tool);
     if (c->args)
         add_arguments(a, c->args, out);
-    add_text(out, "decision", str_of(c->decision), MAX_NAME);
-    add_text(out, "rule", c->rule, MAX_TEXT);
+    add_word(out, "decision", str_of(c->decision));
+    if (c->rule.len) {
+        add_key(out, "rule");
+        add_masked(c->rule, MAX_TEXT, out);
+    }
     buf_addf(out, ",\"is_error\":%s", c->is_error ? "true" : "false");
     if (c->exit_status != AUDIT_NO_EXIT)
         buf_addf(out, ",\"exit\":%d", c->exit_status);
@@ -209,7 +215,7 @@ static void write_call(const struct audit *a, const struct audit_call *c, struct
             (unsigned long long)c->duration_us);
     if (json_array_size(c->writes))
         add_writes(c->writes, out);
-    add_text(out, "trace", c->trace, MAX_NAME);
+    add_word(out, "trace", c->trace);
     buf_addc(out, '}');
 }
 
@@ -252,9 +258,9 @@ void audit_event(struct audit *a, const struct audit_event *event)
     auto_buf line = BUF(1 << 16);
     buf_addf(&line, "{\"t\":%lld.%06ld,\"pid\":%d", (long long)now.tv_sec,
             now.tv_nsec / 1000, event->pid);
-    add_text(&line, "event", str_of(event->event), MAX_NAME);
-    add_text(&line, "decision", str_of(observed ? "observe" : event->decision), MAX_NAME);
-    add_text(&line, "caller", str_of(event->caller), MAX_NAME);
+    add_word(&line, "event", str_of(event->event));
+    add_word(&line, "decision", str_of(observed ? "observe" : event->decision));
+    add_word(&line, "caller", str_of(event->caller));
     add_key(&line, "detail");
     add_masked(event->detail, MAX_DETAIL, &line);
     buf_addc(&line, '}');
@@ -267,41 +273,53 @@ bool audit_wants_events(const struct audit *a)
     return a && a->events;
 }
 
-static bool is_at_or_below(struct str path, struct str top)
+/* "/a" of "/a/b", "" of "/a". */
+static struct str folder_of(struct str path)
 {
-    if (!str_starts(path, top) || !top.len)
-        return false;
-    return path.len == top.len || path.data[top.len] == '/' || str_is(top, "/");
+    while (path.len && path.data[path.len - 1] != '/')
+        path.len--;
+    return str_sub(path, 0, path.len ? path.len - 1 : 0);
+}
+
+static bool refuse_place(struct str place, const struct origin *origin, struct error *err)
+{
+    error_set(err, ERR_DENIED, "agents may write in '%.*s'", STR_ARG(place));
+    if (origin)
+        error_context(err, "%s:%u", origin->file, origin->line);
+    return error_hint(err, "Give [audit_log] a path outside of it.");
 }
 
 static bool refuse_below(const struct policy_path *places, size_t count, struct str path,
         struct error *err)
 {
     for (size_t i = 0; i < count; i++)
-        if (is_at_or_below(path, places[i].path)) {
-            error_set(err, ERR_DENIED, "agents may write in '%.*s' (%s:%u)",
-                    STR_ARG(places[i].path), places[i].origin.file,
-                    places[i].origin.line);
-            error_hint(err, "Give [audit_log] a path outside of it.");
-            return false;
-        }
+        if (places[i].path.len && path_is_below(path, places[i].path))
+            return refuse_place(places[i].path, &places[i].origin, err);
     return true;
 }
 
-/* The audit log lies outside of everything that an agent or its commands may write. */
+/*
+ * The audit log lies outside of everything that an agent or its commands may write.  A
+ * guard does not make up for a writable place, since some programs may pass it; where
+ * everything is writable there are only guards, and they must hold the folders above too.
+ */
 static bool judge_calls(const void *user, struct str path, struct error *err)
 {
-    const struct policy *policy = user;
-    if (is_at_or_below(path, policy->workspace_real) ||
-            is_at_or_below(path, policy->workspace)) {
-        error_set(err, ERR_DENIED, "it lies in the workspace");
-        return error_hint(err, "Give [audit_log] a path outside of it.");
-    }
+    const struct audit *a = user;
+    const struct policy *policy = a->policy;
+    if (path_is_below(path, policy->workspace_real) ||
+            path_is_below(path, policy->workspace))
+        return refuse_place(policy->workspace_real, NULL, err);
     for (size_t i = 0; i < policy->shell_count; i++)
         if (!refuse_below(policy->shells[i].writable, policy->shells[i].writable_count,
                     path, err))
             return false;
-    return refuse_below(policy->writable, policy->writable_count, path, err);
+    if (!refuse_below(policy->writable, policy->writable_count, path, err))
+        return false;
+    for (struct str above = path; above.len > 1; above = folder_of(above))
+        if (path_allowed(a->paths, above, PATH_WRITE, NULL))
+            return refuse_place(above, NULL, err);
+    return true;
 }
 
 /* The debug log is where it is said to be: no folder on the way is a link. */
@@ -322,7 +340,7 @@ static bool open_calls(struct audit *a, struct error *err)
         .max_bytes = log->max_bytes,
         .keep = log->keep,
         .judge = judge_calls,
-        .user = a->policy,
+        .user = a,
     };
     return !log->path.len || logfile_open(&options, &a->calls, err);
 }
@@ -343,10 +361,12 @@ bool audit_open(
         const struct policy *policy, bool debug, struct audit **out, struct error *err)
 {
     struct str root = policy->workspace_real;
-    size_t size = root.len + sizeof(DEBUG_LOG);
+    size_t size = root.len + sizeof(AUDIT_DEBUG_LOG);
     struct audit *a = xcalloc(1, sizeof(*a) + size);
     a->policy = policy;
-    snprintf(a->debug_path, size, "%.*s" DEBUG_LOG, STR_ARG(root));
+    a->arena = arena_create();
+    a->paths = path_policy_create(policy, a->arena);
+    snprintf(a->debug_path, size, "%.*s" AUDIT_DEBUG_LOG, STR_ARG(root));
     if (!open_calls(a, err) || (debug && !open_events(a, err))) {
         audit_close(a);
         return false;
@@ -361,5 +381,6 @@ void audit_close(struct audit *a)
         return;
     logfile_close(a->calls);
     logfile_close(a->events);
+    arena_destroy(a->arena);
     free(a);
 }

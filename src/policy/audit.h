@@ -24,6 +24,8 @@
 #include "base/json.h"
 #include "policy/policy.h"
 
+#define AUDIT_DEBUG_LOG "/.pyddock/tmp/audit.jsonl" /* below the workspace */
+
 struct audit;
 
 /*

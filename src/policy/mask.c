@@ -193,6 +193,8 @@ static struct span find_token(struct str text, size_t at)
     };
     struct str rest = str_from(text, at);
     for (size_t i = 0; i < ARRAY_LEN(shapes); i++) {
+        if (shapes[i].prefix[0] != text.data[at])
+            continue;
         size_t prefix = strlen(shapes[i].prefix);
         if (!str_starts(rest, (struct str){ shapes[i].prefix, prefix }))
             continue;

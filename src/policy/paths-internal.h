@@ -69,7 +69,4 @@ void path_folder_add(
  */
 void path_git_folders(struct path_policy *p, struct arena *arena);
 
-/* Is `path` (absolute) the folder `dir` or below it, component by component? */
-bool path_is_below(struct str path, struct str dir);
-
 #endif

@@ -13,6 +13,7 @@ static const char *const kind_names[] = {
     [PROTECTED_PACKAGE] = "package",
     [PROTECTED_SCRIPTS] = "scripts",
     [PROTECTED_PROGRAM] = "program",
+    [PROTECTED_LOG] = "log",
 };
 
 /* Any bytes come through unchanged: each is written as the character of that number. */

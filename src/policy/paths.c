@@ -155,6 +155,8 @@ static const char *protected_text(enum protected_kind kind)
         return "programs that a [shell.*] section may start lie there";
     case PROTECTED_PROGRAM:
         return "it belongs to this program";
+    case PROTECTED_LOG:
+        return "it is the log of this program";
     }
     return "";
 }

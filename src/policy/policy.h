@@ -83,6 +83,7 @@ enum protected_kind {
     PROTECTED_PACKAGE, /* a workspace package of [imports] */
     PROTECTED_SCRIPTS, /* programs of a path-like [shell.*] command lie there */
     PROTECTED_PROGRAM, /* paddock's own files */
+    PROTECTED_LOG,     /* the debug log, a file in .pyddock/tmp */
 };
 
 struct policy_protected {
