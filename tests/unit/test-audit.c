@@ -1,5 +1,5 @@
 #include "policy/audit.h"
-#include "policy/logfile.h"
+#include "policy/pyre.h"
 #include "unit.h"
 
 #include <fcntl.h>
@@ -275,6 +275,24 @@ static void test_places(void **state)
     assert_true(is_refused(w, false, ERR_INVALID));
 }
 
+/* A guard may permit writing beside the writable paths. */
+static void test_place_that_a_guard_permits(void **state)
+{
+    struct world *w = *state;
+    struct error err = { 0 };
+    struct policy_guard guard = { .regex.text = STR("/logs/"),
+        .disposition = GUARD_ALLOW };
+    assert_true(pyre_create(guard.regex.text, 0, &guard.regex.pattern, &err));
+    w->policy.guards = &guard;
+    w->policy.guard_count = 1;
+    assert_true(is_refused(w, false, ERR_DENIED));
+    assert_false(exists(w, "logs/a.jsonl"));
+    pyre_destroy(guard.regex.pattern);
+    w->policy.guard_count = 0;
+    w->writable.path = STR("/");
+    assert_true(is_refused(w, false, ERR_DENIED));
+}
+
 static void test_folders_are_made_at_home(void **state)
 {
     struct world *w = *state;
@@ -536,6 +554,7 @@ int main(void)
         TEST(test_secrets_do_not_come_through),
         TEST(test_arguments_are_bounded),
         TEST(test_places),
+        TEST(test_place_that_a_guard_permits),
         TEST(test_folders_are_made_at_home),
         TEST(test_what_stands_in_its_place),
         TEST(test_link_planted_later),
