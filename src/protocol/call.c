@@ -119,11 +119,17 @@ static struct str progress_token(const struct rpc_message *m)
 
 /* Hand the checked call on to who does the work. */
 static bool submit(
-        const struct request *r, struct str tool, const json_t *args, struct error *err)
+        const struct request *r, struct str tool, json_t *args, struct error *err)
 {
     struct mcp *m = r->mcp;
+    const json_t *meta = json_object_get(r->message->params, "_meta");
+    const struct dispatch_request request = {
+        .tool = tool,
+        .args = args,
+        .trace = json_get_str(meta, "traceparent", STR("")),
+    };
     struct call *c = xcalloc(1, sizeof(*c));
-    if (!dispatch_call(m->dispatch, tool, args, on_done, c, &c->work, err)) {
+    if (!dispatch_call(m->dispatch, &request, on_done, c, &c->work, err)) {
         free(c);
         return false;
     }

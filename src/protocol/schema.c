@@ -66,14 +66,20 @@ static bool has_type(const json_t *value, struct str type)
     return str_is(type, types[json_typeof(value)].name);
 }
 
-static void accept_spelled_boolean(struct str type, json_t **value)
+/* Some clients send everything but strings as the JSON text of it. */
+static void accept_spelled(struct str type, json_t **value)
 {
-    struct str text = json_str(*value);
-    if (!str_is(type, "boolean") || !(str_is(text, "true") || str_is(text, "false")))
+    struct error err;
+    json_t *meant;
+    if (!json_is_string(*value) || str_is(type, "string") ||
+            !json_parse(json_str(*value), &meant, &err))
         return;
-    json_t *spelled = *value;
-    *value = json_boolean(str_is(text, "true"));
-    json_decref(spelled);
+    if (!has_type(meant, type)) {
+        json_decref(meant);
+        return;
+    }
+    json_decref(*value);
+    *value = meant;
 }
 
 static bool check_type(const json_t *schema, json_t **value, struct place *at)
@@ -81,7 +87,7 @@ static bool check_type(const json_t *schema, json_t **value, struct place *at)
     struct str type = json_get_str(schema, "type", STR(""));
     if (!type.len)
         return true;
-    accept_spelled_boolean(type, value);
+    accept_spelled(type, value);
     return has_type(*value, type) || wrong(at, phrase_of(type), phrase_of_value(*value));
 }
 
@@ -197,6 +203,15 @@ static bool check_required(const json_t *schema, const json_t *object, struct pl
     return true;
 }
 
+static bool is_required(const json_t *schema, const char *name)
+{
+    const json_t *required = json_object_get(schema, "required");
+    for (size_t i = 0; i < json_array_size(required); i++)
+        if (str_is(json_str(json_array_get(required, i)), name))
+            return true;
+    return false;
+}
+
 static bool check_property(
         const json_t *schema, json_t *object, const char *name, struct place *at)
 {
@@ -205,6 +220,10 @@ static bool check_property(
     if (!property)
         return !json_is_false(json_object_get(schema, "additionalProperties")) ||
                unknown(properties, name, at);
+    if (json_is_null(json_object_get(object, name)) && !is_required(schema, name)) {
+        json_object_del(object, name);
+        return true;
+    }
     size_t outer = at->name->len;
     buf_addf(at->name, "%s%s", outer ? "." : "", name);
     json_t *old = json_object_get(object, name), *value = json_incref(old);

@@ -11,10 +11,11 @@
 #include "base/json.h"
 
 /*
- * Check `args` (an object) against `schema`.  One leniency: the strings "true" and
- * "false" count as booleans, and are changed into them.  ERR_INVALID names the first
- * argument that is wrong and what was expected: "run: argument 'command' must be a
- * string, not a number".
+ * Check `args` (an object) against `schema`.  Two leniencies, for clients that are: where
+ * no string is wanted, one that holds the JSON text of what is ("true", "7", "[1]")
+ * counts as that; null for what is not required counts as absent.  `args` is changed
+ * accordingly. ERR_INVALID names the first argument that is wrong and what was expected:
+ * "run: argument 'command' must be a string, not a number".
  */
 MUST_CHECK bool schema_check(
         const json_t *schema, json_t *args, const char *tool, struct error *err);

@@ -1,6 +1,9 @@
 #include "tool/dispatch.h"
 
 #include "session/pool.h"
+#include "tool/record.h"
+
+#define MAX_TRACE 256
 
 struct dispatch_call {
     struct dispatch_call *next;
@@ -12,6 +15,10 @@ struct dispatch_call {
     } work;
     dispatch_done_fn *done;
     void *user;
+    /* For the log; NULL if there is none. */
+    json_t *args;
+    char *tool, *trace;
+    uint64_t started; /* ns */
 };
 
 struct dispatch {
@@ -28,44 +35,88 @@ static void forget(struct dispatch_call *c)
     while (*at != c)
         at = &(*at)->next;
     *at = c->next;
+    json_decref(c->args);
+    free(c->tool);
+    free(c->trace);
     free(c);
 }
 
-static void on_worker_done(
-        void *user, bool is_error, struct str text, struct str notes UNUSED)
+/* What is known here of a call that has ended. */
+static struct audit_call recorded(
+        const struct dispatch_call *c, bool is_error, struct str text)
+{
+    return (struct audit_call){ .session = c->dispatch->config.session,
+        .tool = str_of(c->tool),
+        .trace = str_of(c->trace),
+        .args = c->args,
+        .is_error = is_error,
+        .bytes = text.len,
+        .duration_us = (uv_hrtime() - c->started) / 1000 };
+}
+
+static void answer(struct dispatch_call *c, bool is_error, struct str text)
+{
+    dispatch_done_fn *done = c->done;
+    void *user = c->user;
+    forget(c);
+    done(user, is_error, text);
+}
+
+static void on_worker_done(void *user, bool is_error, struct str text, struct str notes)
 {
     struct dispatch_call *c = user;
-    dispatch_done_fn *done = c->done;
-    void *done_user = c->user;
-    forget(c);
-    done(done_user, is_error, text);
+    struct audit *audit = c->dispatch->config.audit;
+    if (audit) {
+        struct audit_call call = recorded(c, is_error, text);
+        record_worker_call(audit, &call, notes);
+    }
+    answer(c, is_error, text);
 }
 
 /* To the shell or to the pool: both take the arguments as JSON. */
 static bool give_to_worker(
-        struct dispatch_call *c, struct str tool, const json_t *args, struct error *err)
+        struct dispatch_call *c, const struct dispatch_request *r, struct error *err)
 {
     struct dispatch *d = c->dispatch;
     auto_buf text = BUF(SESSION_MAX_CALL_BYTES + 1);
-    json_write(args, &text);
+    json_write(r->args, &text);
     if (c->place == TOOL_IN_SHELL)
-        return session_call(
-                d->shell, tool, buf_str(&text), on_worker_done, c, &c->work.shell, err);
+        return session_call(d->shell, r->tool, buf_str(&text), on_worker_done, c,
+                &c->work.shell, err);
     return pool_call(
-            d->pool, tool, buf_str(&text), on_worker_done, c, &c->work.pool, err);
+            d->pool, r->tool, buf_str(&text), on_worker_done, c, &c->work.pool, err);
 }
 
-bool dispatch_call(struct dispatch *d, struct str tool, const json_t *args,
+static char *copy_text(struct str s, size_t max)
+{
+    size_t len = s.len < max ? s.len : max;
+    char *copy = xmalloc(len + 1);
+    memcpy(copy, s.data, len);
+    copy[len] = '\0';
+    return copy;
+}
+
+static void remember_for_log(struct dispatch_call *c, const struct dispatch_request *r)
+{
+    c->args = json_incref(r->args);
+    c->tool = copy_text(r->tool, r->tool.len);
+    c->trace = copy_text(r->trace, MAX_TRACE);
+    c->started = uv_hrtime();
+}
+
+bool dispatch_call(struct dispatch *d, const struct dispatch_request *request,
         dispatch_done_fn *done, void *user, struct dispatch_call **out, struct error *err)
 {
     struct dispatch_call *c = xcalloc(1, sizeof(*c));
     *c = (struct dispatch_call){ .next = d->calls,
         .dispatch = d,
-        .place = tool_find_place(tool),
+        .place = tool_find_place(request->tool),
         .done = done,
         .user = user };
     d->calls = c;
-    if (!give_to_worker(c, tool, args, err)) {
+    if (d->config.audit)
+        remember_for_log(c, request);
+    if (!give_to_worker(c, request, err)) {
         forget(c);
         return false;
     }
@@ -75,6 +126,10 @@ bool dispatch_call(struct dispatch *d, struct str tool, const json_t *args,
 
 void dispatch_cancel(struct dispatch *d, struct dispatch_call *c)
 {
+    if (d->config.audit) {
+        struct audit_call call = recorded(c, true, STR(""));
+        record_cancelled_call(d->config.audit, &call);
+    }
     if (c->place == TOOL_IN_SHELL)
         session_cancel(d->shell, c->work.shell);
     else

@@ -8,6 +8,7 @@
 #ifndef TOOL_DISPATCH_H
 #define TOOL_DISPATCH_H
 
+#include "policy/audit.h"
 #include "session/session.h"
 #include "tool/tool.h"
 
@@ -17,6 +18,8 @@ struct dispatch_call;
 struct dispatch_config {
     struct session_config worker; /* of the shell and of the pool */
     const struct toolset *tools;  /* what is offered decides what is kept warm */
+    struct audit *audit;          /* NULL: nothing is recorded */
+    struct str session;           /* names this client in the log */
 };
 
 struct dispatch *dispatch_create(const struct dispatch_config *config);
@@ -27,11 +30,14 @@ void dispatch_warm(struct dispatch *d);
 /* Called once for each call that is not cancelled, from the loop. */
 typedef void dispatch_done_fn(void *user, bool is_error, struct str text);
 
-/*
- * `args` passed the tool's schema.  `*out` is valid until `done` or dispatch_cancel().
- * ERR_LIMIT: too many calls wait already.
- */
-MUST_CHECK bool dispatch_call(struct dispatch *d, struct str tool, const json_t *args,
+struct dispatch_request {
+    struct str tool;
+    json_t *args;     /* passed the tool's schema */
+    struct str trace; /* the client's traceparent, or "" */
+};
+
+/* `*out` is valid until `done` or dispatch_cancel().  ERR_LIMIT: too many calls wait. */
+MUST_CHECK bool dispatch_call(struct dispatch *d, const struct dispatch_request *request,
         dispatch_done_fn *done, void *user, struct dispatch_call **out,
         struct error *err);
 

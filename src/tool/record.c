@@ -1,0 +1,90 @@
+#include "tool/record.h"
+
+#include <unistd.h>
+
+#define MAX_EVENTS 1000 /* of one call */
+#define MAX_DETAIL 4096 /* bytes; the log cuts it again */
+
+static const char *decision_of(const json_t *object)
+{
+    struct str said = json_get_str(object, "decision", STR("allow"));
+    return str_is(said, "deny") ? "deny" : "allow";
+}
+
+static void record_event(struct audit *a, const json_t *event)
+{
+    const char *name = json_string_value(json_object_get(event, "event"));
+    if (!name)
+        return;
+    const struct audit_event e = { .event = name,
+        .decision = decision_of(event),
+        .caller = "AGENT",
+        .pid = getpid(),
+        .detail = json_get_str(event, "detail", STR("")) };
+    audit_event(a, &e);
+}
+
+static void record_events(struct audit *a, const json_t *events)
+{
+    size_t count = json_array_size(events);
+    for (size_t i = 0; i < count && i < MAX_EVENTS; i++)
+        record_event(a, json_array_get(events, i));
+}
+
+void record_worker_call(struct audit *a, struct audit_call *call, struct str notes)
+{
+    struct error err;
+    json_auto_t *json = NULL;
+    if (!a)
+        return;
+    if (notes.len && !json_parse(notes, &json, &err))
+        json = NULL;
+    const json_t *writes = json_object_get(json, "writes");
+    call->decision = decision_of(json);
+    call->rule = json_get_str(json, "rule", STR(""));
+    call->exit_status = AUDIT_NO_EXIT;
+    call->writes = json_is_array(writes) ? writes : NULL;
+    record_events(a, json_object_get(json, "events"));
+    audit_call(a, call);
+}
+
+/* exe='git' args=['status', '-s'] */
+static void write_start(const json_t *args, struct buf *out)
+{
+    const json_t *list = json_object_get(args, "args");
+    struct str command = json_get_str(args, "command", STR(""));
+    buf_addf(out, "exe='%.*s' args=[", STR_ARG(command));
+    for (size_t i = 0; i < json_array_size(list) && !out->full; i++)
+        buf_addf(out, "%s'%.*s'", i ? ", " : "",
+                STR_ARG(json_str(json_array_get(list, i))));
+    buf_addc(out, ']');
+}
+
+void record_shell_call(
+        struct audit *a, struct audit_call *call, const struct shell_outcome *outcome)
+{
+    if (!a)
+        return;
+    auto_buf detail = BUF(MAX_DETAIL);
+    write_start(call->args, &detail);
+    const struct audit_event e = { .event = "subprocess.Popen",
+        .decision = outcome->refused ? "deny" : "allow",
+        .caller = "AGENT",
+        .pid = getpid(),
+        .detail = buf_str(&detail) };
+    audit_event(a, &e);
+    call->decision = e.decision;
+    call->rule = outcome->rule;
+    call->exit_status = outcome->exit_status == SHELL_NO_STATUS ? AUDIT_NO_EXIT
+                                                                : outcome->exit_status;
+    audit_call(a, call);
+}
+
+void record_cancelled_call(struct audit *a, struct audit_call *call)
+{
+    call->decision = "allow";
+    call->rule = STR("");
+    call->is_error = true;
+    call->exit_status = AUDIT_NO_EXIT;
+    audit_call(a, call);
+}

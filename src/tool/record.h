@@ -1,0 +1,27 @@
+/*
+ * record.h - what the logs are told about a call that has ended.
+ *
+ * The caller fills what it knows of an `audit_call`; what was decided and written comes
+ * from who did the work.
+ */
+#ifndef TOOL_RECORD_H
+#define TOOL_RECORD_H
+
+#include "policy/audit.h"
+#include "tool/run_shell.h"
+
+/*
+ * A worker's call.  `notes` are outside bytes; what is not as it should be is left out:
+ *   {"decision":"deny","rule":"...","writes":[{"path":...}],
+ *    "events":[{"event":"open","decision":"allow","detail":"..."}]}
+ */
+void record_worker_call(struct audit *a, struct audit_call *call, struct str notes);
+
+/* A call of run_shell: the decision as an event, and the call. */
+void record_shell_call(
+        struct audit *a, struct audit_call *call, const struct shell_outcome *outcome);
+
+/* A call that was given up, whatever it had done until then. */
+void record_cancelled_call(struct audit *a, struct audit_call *call);
+
+#endif
