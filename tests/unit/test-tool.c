@@ -29,8 +29,10 @@ static struct toolset *create_of(const struct toolset_config *config)
 /* What clients and registries ask of a definition. */
 static void test_definitions(void **state UNUSED)
 {
-    for (int read_only = 0; read_only < 2; read_only++) {
-        struct toolset *tools = create(.read_only = read_only, .places = TOOL_IN_SHELL);
+    for (int kind = 0; kind < 3; kind++) {
+        int read_only = kind == 1;
+        struct toolset *tools = create(.read_only = read_only, .host_view = kind == 2,
+                .places = TOOL_IN_SHELL);
         json_t *list = toolset_list(tools);
         assert_int_equal(json_array_size(list), read_only ? 1 : 2);
         for (size_t i = 0; i < json_array_size(list); i++) {
@@ -41,6 +43,7 @@ static void test_definitions(void **state UNUSED)
             assert_in_range(text.len, 1, 2048);
             assert_null(memmem(text.data, text.len, "{commands}", 10));
             assert_null(json_object_get(tool, "read_only"));
+            assert_null(json_object_get(tool, "host"));
             assert_string_equal(
                     json_string_value(json_object_get(schema, "type")), "object");
             assert_true(json_is_false(json_object_get(schema, "additionalProperties")));
