@@ -1,0 +1,181 @@
+#include "policy/command_parts.h"
+#include "policy/deputy.h"
+
+struct command_policy {
+    const struct policy *policy;
+    const struct path_policy *paths;
+    struct program_places places;
+    const char ***snapshots; /* one for each [shell.*] section */
+};
+
+static struct str variable(char *const *environment, const char *name)
+{
+    size_t len = strlen(name);
+    for (; environment && *environment; environment++)
+        if (!strncmp(*environment, name, len) && (*environment)[len] == '=')
+            return str_of(*environment + len + 1);
+    return STR("");
+}
+
+struct command_policy *command_policy_create(const struct policy *policy,
+        const struct path_policy *paths, char *const *environment, struct arena *arena)
+{
+    struct command_policy *p = arena_zalloc(arena, sizeof(*p));
+    p->policy = policy;
+    p->paths = paths;
+    program_places_find(policy, variable(environment, "PATH"), arena, &p->places);
+    p->snapshots = arena_zalloc(arena, (policy->shell_count + 1) * sizeof(char **));
+    for (size_t i = 0; i < policy->shell_count; i++)
+        p->snapshots[i] = env_snapshot(policy, &policy->shells[i], environment, arena);
+    return p;
+}
+
+static struct str joined(const struct command_request *r, struct arena *arena)
+{
+    size_t len = 0;
+    for (size_t i = 0; i < r->arg_count; i++)
+        len += r->args[i].len + 1;
+    char *text = arena_alloc(arena, len + 1), *to = text;
+    for (size_t i = 0; i < r->arg_count; i++) {
+        if (i)
+            *to++ = ' ';
+        if (r->args[i].len)
+            memcpy(to, r->args[i].data, r->args[i].len);
+        to += r->args[i].len;
+    }
+    *to = 0;
+    return (struct str){ text, (size_t)(to - text) };
+}
+
+/* What [deny_messages] looks at: "git push origin". */
+static struct str whole(
+        const struct command_request *r, struct str args, struct arena *arena)
+{
+    if (!args.len)
+        return r->command;
+    return str_of(arena_printf(arena, "%.*s %.*s", STR_ARG(r->command), STR_ARG(args)));
+}
+
+/* Tools of ours that do what a command is mostly called for. */
+static const struct instead {
+    const char *commands, *tool;
+} instead[] = {
+    { " cat head tail less more bat ", "fs_readfile reads files" },
+    { " find fd ls tree locate ", "fs_find finds files and fs_stat describes one" },
+    { " grep egrep fgrep rg ag ack ", "fs_grep searches in files" },
+    { " rm rmdir unlink ", "fs_delete removes a file" },
+    { " sed perl ed patch ", "fs_str_replace changes a file" },
+    { " tee touch ", "fs_append writes to a file" },
+};
+
+static void hint_instead(struct arena *arena, struct str command, struct refusal *why)
+{
+    const char *word = arena_printf(arena, " %.*s ", STR_ARG(command));
+    for (size_t i = 0; i < ARRAY_LEN(instead); i++)
+        if (strstr(instead[i].commands, word))
+            refuse_hint(why, "The tool %s.", instead[i].tool);
+}
+
+static bool refuse_unknown(const struct policy *policy, struct str command,
+        struct arena *arena, struct refusal *why)
+{
+    refusal_begin(why, "command", NULL);
+    buf_add(&why->what, STR("Command "));
+    refuse_quote(&why->what, command);
+    buf_add(&why->what, STR(" is not allowed"));
+    buf_add(&why->rule, STR("no [shell.*] section has it; configured commands: "));
+    for (size_t i = 0; i < policy->shell_count; i++) {
+        const struct policy_shell *section = &policy->shells[i];
+        if (why->rule.len > 1500) {
+            buf_addf(&why->rule, " and %zu more", policy->shell_count - i);
+            break;
+        }
+        buf_addf(&why->rule, "%s%.*s ('%.*s')", i ? ", " : "", STR_ARG(section->name),
+                STR_ARG(section->command.text));
+    }
+    hint_instead(arena, command, why);
+    if (memchr(command.data ? command.data : "", ' ', command.len))
+        refuse_hint(why, "The command is one program name, its arguments go into args; "
+                         "no shell reads it.");
+    refuse_hint(why, "Use a configured command.");
+    return false;
+}
+
+static bool has_nul(const struct command_request *r)
+{
+    for (size_t i = 0; i < r->arg_count; i++)
+        if (r->args[i].len && memchr(r->args[i].data, 0, r->args[i].len))
+            return true;
+    return false;
+}
+
+static bool refuse_nul(struct refusal *why)
+{
+    refusal_begin(why, "command-arguments", NULL);
+    buf_add(&why->what, STR("an argument with a NUL byte is not permitted"));
+    buf_add(&why->rule, STR("arguments are C strings"));
+    refuse_hint(why, "Put such bytes into a file and name the file.");
+    return false;
+}
+
+static bool find_place_and_program(const struct command_policy *p,
+        struct command_step *step, struct str *cwd, struct program *program,
+        struct refusal *why)
+{
+    return command_cwd(step, cwd, why) && args_check_paths(step, *cwd, why) &&
+           program_find(step, &p->places, program, why);
+}
+
+static bool make_plan(const struct command_policy *p, struct command_step *step,
+        struct str cwd, struct program *program, struct command_plan *out,
+        struct refusal *why)
+{
+    const struct command_request *r = step->request;
+    const struct policy_shell *section = step->section;
+    const char **env = NULL, **snapshot = p->snapshots[section - p->policy->shells];
+    if (!env_build(p->policy, section, snapshot, r->env, r->env_count, cwd, step->arena,
+                &env, why))
+        return false;
+    for (size_t i = 0; i < r->arg_count; i++)
+        program->argv[program->argc++] = arena_cstr(step->arena, r->args[i]);
+    *out = (struct command_plan){
+        .section = section,
+        .argv = program->argv,
+        .program = program->path,
+        .env = env,
+        .cwd = cwd.data,
+        .sandbox = section->sandbox,
+        .network = section->network,
+        .writable = arena_zalloc(step->arena, sizeof(char *)),
+        .read_only = arena_zalloc(step->arena, sizeof(char *)),
+    };
+    return true;
+}
+
+bool command_decide(const struct command_policy *p, const struct command_request *request,
+        struct arena *arena, struct command_plan *out, struct refusal *why)
+{
+    struct command_step step = {
+        .policy = p->policy,
+        .paths = p->paths,
+        .section = command_section(p->policy, request->command),
+        .request = request,
+        .arena = arena,
+        .budget = COMMAND_LOOKUPS,
+    };
+    if (!step.section) {
+        refuse_unknown(p->policy, request->command, arena, why);
+        refuse_message(p->policy, request->command, why);
+        return false;
+    }
+    if (has_nul(request))
+        return refuse_nul(why);
+    struct str args = joined(request, arena), cwd;
+    struct program program;
+    if (!command_rules_allow(&step, args, why) ||
+            !find_place_and_program(p, &step, &cwd, &program, why)) {
+        refuse_message(p->policy, whole(request, args, arena), why);
+        return false;
+    }
+    return make_plan(p, &step, cwd, &program, out, why);
+}

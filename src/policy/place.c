@@ -1,0 +1,159 @@
+#include "policy/place.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define MAX_LINKS 40 /* of one path, as in the kernel */
+
+struct walk {
+    struct arena *arena;
+    enum place_links links;
+    unsigned *budget;
+    struct buf path; /* where we are; no slash at the end, "" is the root */
+    size_t there;    /* so much of `path` exists; less than all: its end does not */
+    struct str rest; /* what is still to be walked */
+    unsigned followed;
+};
+
+static bool spend(struct walk *w, size_t len)
+{
+    unsigned cost = 1 + (unsigned)(len / 256);
+    bool enough = *w->budget >= cost;
+    *w->budget -= enough ? cost : *w->budget;
+    return enough;
+}
+
+static void go_up(struct walk *w)
+{
+    while (w->path.len && w->path.data[w->path.len - 1] != '/')
+        w->path.len--;
+    if (w->path.len)
+        w->path.len--;
+    if (w->there > w->path.len)
+        w->there = w->path.len;
+}
+
+/* The link's text is walked next, then what was to come. */
+static bool follow(struct walk *w, size_t from)
+{
+    char target[PATH_MAX];
+    ssize_t len = readlink(w->path.data, target, sizeof(target));
+    if (len <= 0 || (size_t)len == sizeof(target) || ++w->followed > MAX_LINKS)
+        return false;
+    struct str rest = w->rest;
+    size_t total = (size_t)len + 1 + rest.len;
+    char *text = arena_alloc(w->arena, total);
+    memcpy(text, target, (size_t)len);
+    text[len] = '/';
+    if (rest.len)
+        memcpy(text + len + 1, rest.data, rest.len);
+    w->rest = (struct str){ text, total };
+    w->path.len = target[0] == '/' ? 0 : from;
+    w->there = w->path.len;
+    return true;
+}
+
+/* One name down.  Nothing below what is not there is looked up. */
+static bool go_down(struct walk *w, struct str name)
+{
+    size_t from = w->path.len;
+    bool known = w->there == from;
+    buf_addc(&w->path, '/');
+    buf_add(&w->path, name);
+    if (!known)
+        return true;
+    struct stat st;
+    if (!spend(w, w->path.len))
+        return false;
+    if (lstat(w->path.data, &st))
+        return true;
+    if (S_ISLNK(st.st_mode) && w->links == PLACE_FOLLOW)
+        return follow(w, from);
+    w->there = w->path.len;
+    return true;
+}
+
+static bool walk_all(struct walk *w)
+{
+    while (w->rest.len) {
+        struct str name = str_cut(&w->rest, '/');
+        if (!name.len || str_is(name, "."))
+            continue;
+        if (str_is(name, ".."))
+            go_up(w);
+        else if (!go_down(w, name))
+            return false;
+    }
+    return !w->path.full;
+}
+
+static struct place describe(const struct walk *w)
+{
+    struct str path = w->path.len ? buf_str(&w->path) : STR("/");
+    size_t parent = path.len;
+    while (parent && path.data[parent - 1] != '/')
+        parent--;
+    return (struct place){
+        .path = arena_str(w->arena, path),
+        .exists = w->there == w->path.len,
+        .parent_exists = w->there + 1 >= parent,
+    };
+}
+
+static void finish(struct walk *w)
+{
+    buf_finish(&w->path);
+}
+
+bool place_find(struct str base, struct str path, enum place_links links,
+        struct arena *arena, unsigned *budget, struct place *out)
+{
+    AUTO(finish)
+    struct walk w = {
+        .arena = arena,
+        .links = links,
+        .budget = budget,
+        .path = BUF(base.len + path.len + (MAX_LINKS + 2) * (size_t)PATH_MAX),
+    };
+    bool absolute = path.len && path.data[0] == '/';
+    if (!spend(&w, path.len))
+        return false;
+    w.rest = absolute ? (struct str){ NULL, 0 } : base;
+    if (!walk_all(&w))
+        return false;
+    w.rest = path;
+    if (!walk_all(&w))
+        return false;
+    *out = describe(&w);
+    return true;
+}
+
+bool place_is_in(struct str path, struct str folder)
+{
+    if (folder.len == 1 && folder.data[0] == '/')
+        return true;
+    return folder.len && str_starts(path, folder) &&
+           (path.len == folder.len || path.data[folder.len] == '/');
+}
+
+const struct policy_protected *place_protected(
+        const struct policy *policy, struct str path)
+{
+    for (size_t i = 0; i < policy->protected_count; i++) {
+        const struct policy_protected *p = &policy->protected[i];
+        if (place_is_in(path, p->path) &&
+                !(p->except.len && place_is_in(path, p->except)))
+            return p;
+    }
+    return NULL;
+}
+
+bool place_is_writable(const struct policy *policy, struct str path)
+{
+    for (size_t i = 0; i < policy->writable_count; i++)
+        if (place_is_in(path, policy->writable[i].path))
+            return true;
+    return false;
+}

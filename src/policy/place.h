@@ -1,0 +1,44 @@
+/*
+ * place.h - where a path ends on this machine, and in which folders of the policy that
+ * is.
+ *
+ * Unlike realpath() it also says where a path would end that is not there: links are
+ * followed as far as there is something, what comes after is taken by its text, `..`
+ * included.  It looks; it holds nothing.  What must stay true while a command runs is the
+ * kernel's to hold.
+ */
+#ifndef POLICY_PLACE_H
+#define POLICY_PLACE_H
+
+#include "base/arena.h"
+#include "policy/policy.h"
+
+struct place {
+    struct str path;    /* absolute, without ".", "..", "//"; NUL-terminated */
+    bool exists;        /* all of it */
+    bool parent_exists; /* all of it but the last name */
+};
+
+enum place_links {
+    PLACE_FOLLOW,  /* as the kernel does */
+    PLACE_BY_NAME, /* as programs do that tidy up a path before they use it */
+};
+
+/*
+ * `path` relative to `base`, which is absolute.  `*budget` is what may still be looked
+ * up, in steps of about a microsecond.  False: it is used up, or links lead in a circle.
+ */
+MUST_CHECK bool place_find(struct str base, struct str path, enum place_links links,
+        struct arena *arena, unsigned *budget, struct place *out);
+
+/* Is `path` the folder or in it?  By text; both as a place has them. */
+bool place_is_in(struct str path, struct str folder);
+
+/* The write-protected folder that has `path`, or NULL. */
+const struct policy_protected *place_protected(
+        const struct policy *policy, struct str path);
+
+/* Is it in the writable paths? */
+bool place_is_writable(const struct policy *policy, struct str path);
+
+#endif
