@@ -52,6 +52,8 @@ static const char *protected_name(enum protected_kind kind)
         return "is in a script folder, which is write-protected";
     case PROTECTED_PROGRAM:
         return "belongs to this program and is write-protected";
+    case PROTECTED_LOG:
+        return "is a log of this program, which is write-protected";
     }
     return "";
 }
