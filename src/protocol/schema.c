@@ -82,9 +82,16 @@ static void accept_spelled(struct str type, json_t **value)
     *value = meant;
 }
 
+/* The first of several: beside it only "null" is used, which has become absence. */
+static struct str type_of(const json_t *schema)
+{
+    const json_t *type = json_object_get(schema, "type");
+    return json_str(json_is_array(type) ? json_array_get(type, 0) : type);
+}
+
 static bool check_type(const json_t *schema, json_t **value, struct place *at)
 {
-    struct str type = json_get_str(schema, "type", STR(""));
+    struct str type = type_of(schema);
     if (!type.len)
         return true;
     accept_spelled(type, value);

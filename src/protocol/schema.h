@@ -1,9 +1,9 @@
 /*
  * schema.h - are these arguments what the tool's inputSchema asks for?
  *
- * The subset of JSON Schema that our tools are written in: type, properties, required,
- * additionalProperties false, enum, minimum, maximum, minLength, maxLength, items.  Any
- * other keyword is only a description here.
+ * The subset of JSON Schema that our tools are written in: type (a name, or a list of one
+ * and "null"), properties, required, additionalProperties false, enum, minimum, maximum,
+ * minLength, maxLength, items.  Any other keyword is only a description here.
  */
 #ifndef PROTOCOL_SCHEMA_H
 #define PROTOCOL_SCHEMA_H

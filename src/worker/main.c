@@ -25,6 +25,10 @@ static const struct {
     worker_tool_fn *run;
 } tools[] = {
     { "edit", worker_edit },
+    { "fs_append", worker_fs_append },
+    { "fs_delete", worker_fs_delete },
+    { "fs_readfile", worker_fs_readfile },
+    { "fs_stat", worker_fs_stat },
     { "run", worker_run },
 };
 

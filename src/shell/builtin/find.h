@@ -12,8 +12,8 @@
 #define SHELL_BUILTIN_FIND_H
 
 #include "base/datetime.h"
-#include "search/regex.h"
 #include "search/dirwalk.h"
+#include "search/regex.h"
 
 struct find;
 struct find_expr;

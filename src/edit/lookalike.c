@@ -1,0 +1,115 @@
+#include "edit/lookalike.h"
+
+#include "base/nearest.h"
+#include "base/utf8.h"
+#include "edit/internal.h"
+
+#include <wctype.h>
+
+enum { MAX_NAME = 255, FIRST_LATIN = 0xC0, HANGUL = 0xAC00, HANGUL_END = 0xD7A4 };
+
+/* The letters below the accents, from U+00C0 to U+017F; a dot: no accent. */
+static const char below_accents[] = "aaaaaa.ceeeeiiii.nooooo..uuuuy.."
+                                    "aaaaaa.ceeeeiiii.nooooo..uuuuy.y"
+                                    "aaaaaaccccccccdd..eeeeeeeeeegggg"
+                                    "gggghh..iiiiiiiii...jjkk.llllll."
+                                    "...nnnnnn...oooooo..rrrrrrssssss"
+                                    "sstttt..uuuuuuuuuuuuwwyyyzzzzzz.";
+
+static bool is_accent(uint32_t c)
+{
+    return (c >= 0x300 && c <= 0x36F) || c == 0x3099 || c == 0x309A;
+}
+
+static void add_code(uint32_t code, struct buf *out)
+{
+    char bytes[4];
+    buf_add(out, (struct str){ bytes, utf8_encode(code, bytes) });
+}
+
+/* A Hangul syllable as the letters that it is written with. */
+static void add_hangul(uint32_t code, struct buf *out)
+{
+    uint32_t index = code - HANGUL, last = index % 28;
+    add_code(0x1100 + index / 588, out);
+    add_code(0x1161 + index % 588 / 28, out);
+    if (last)
+        add_code(0x11A7 + last, out);
+}
+
+static void add_folded(uint32_t code, struct buf *out)
+{
+    bool latin = code >= FIRST_LATIN && code < FIRST_LATIN + sizeof(below_accents) - 1;
+    char base = latin ? below_accents[code - FIRST_LATIN] : '.';
+    if (base != '.')
+        buf_addc(out, base);
+    else if (code >= HANGUL && code < HANGUL_END)
+        add_hangul(code, out);
+    else if (code < 0x110000)
+        add_code((uint32_t)towlower((wint_t)code), out);
+    else
+        buf_addc(out, (char)(code & 0xFF));
+}
+
+/* What two names that look the same have in common. */
+static void make_key(struct str name, struct skeleton *out)
+{
+    auto_buf folded = BUF(12 * (MAX_NAME + 1));
+    for (size_t at = 0; at < name.len;) {
+        struct glyph g = glyph_at(name, at);
+        at += g.len;
+        if (!g.filler && !is_accent(g.code))
+            add_folded(g.code, &folded);
+    }
+    skeleton_make(buf_str(&folded), out);
+}
+
+static bool same_key(const struct skeleton *key, struct str name)
+{
+    auto_skeleton other = { 0 };
+    make_key(name, &other);
+    return key->len && str_eq((struct str){ key->data, key->len },
+                               (struct str){ other.data, other.len });
+}
+
+static struct str name_at(const void *list, size_t i)
+{
+    return ((const struct vfs_entry *)list)[i].name;
+}
+
+struct lookalikes lookalikes_find(
+        struct str name, const struct vfs_entry *entries, size_t count)
+{
+    struct lookalikes found = { .same = true };
+    auto_skeleton key = { 0 };
+    make_key(str_sub(name, 0, MAX_NAME), &key);
+    for (size_t i = 0; i < count && found.count < LOOKALIKES_MAX; i++)
+        if (same_key(&key, entries[i].name))
+            found.names[found.count++] = entries[i].name;
+    if (found.count)
+        return found;
+    struct str near = nearest_name(name, entries, count, name_at);
+    return (struct lookalikes){ .count = near.len > 0, .names = { near } };
+}
+
+void lookalike_explain(struct str name, struct str there, struct buf *out)
+{
+    size_t at = 0, other = 0;
+    while (at < name.len && other < there.len) {
+        struct glyph a = glyph_at(name, at), b = glyph_at(there, other);
+        if (a.code != b.code)
+            break;
+        at += a.len;
+        other += b.len;
+    }
+    buf_addf(out, ": it has ");
+    if (other < there.len)
+        show_glyph(glyph_at(there, other).code, out);
+    else
+        buf_addf(out, "nothing");
+    buf_addf(out, " where you wrote ");
+    if (at < name.len)
+        show_glyph(glyph_at(name, at).code, out);
+    else
+        buf_addf(out, "nothing");
+}

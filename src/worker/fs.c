@@ -1,0 +1,252 @@
+#include "worker/fs.h"
+
+#include "base/json.h"
+#include "edit/lookalike.h"
+#include "worker/alarm.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#define MAX_MESSAGE ((size_t)16 << 10)
+
+struct str fs_text_arg(const struct fs *fs, const char *name)
+{
+    return json_str(json_object_get(fs->args, name));
+}
+
+int64_t fs_int_arg(const struct fs *fs, const char *name, int64_t fallback)
+{
+    const json_t *value = json_object_get(fs->args, name);
+    if (json_is_integer(value))
+        return json_integer_value(value);
+    double number = json_real_value(value);
+    if (!json_is_real(value) || number != number)
+        return fallback;
+    return number >= 9e18 ? INT64_MAX : number <= -9e18 ? INT64_MIN : (int64_t)number;
+}
+
+bool fs_bool_arg(const struct fs *fs, const char *name, bool fallback)
+{
+    const json_t *value = json_object_get(fs->args, name);
+    return json_is_boolean(value) ? json_is_true(value) : fallback;
+}
+
+static struct vpath workspace_of(const struct worker *w)
+{
+    (void)w;
+    return VPATH_ROOT;
+}
+
+static struct str home_of(const struct worker *w)
+{
+    (void)w;
+    return STR("/");
+}
+
+/* "~" and "~/..." stand for the home; "~name" is a name like others. */
+static struct str expand_home(struct fs *fs, struct str text)
+{
+    if (!str_starts(text, STR("~")) || (text.len > 1 && text.data[1] != '/'))
+        return text;
+    struct str home = home_of(fs->w), rest = str_from(text, 1);
+    return str_of(arena_printf(fs->arena, "%.*s%.*s", STR_ARG(home), STR_ARG(rest)));
+}
+
+/* The path without "..": by its text alone, so it may only be shown. */
+static struct str without_dots(struct fs *fs, struct str path)
+{
+    char *to = arena_alloc(fs->arena, path.len + 2);
+    size_t len = 0;
+    for (struct str left = path; left.len;) {
+        struct str name = str_cut(&left, '/');
+        if (str_is(name, "..")) {
+            while (len && to[--len] != '/')
+                ;
+        } else if (name.len) {
+            to[len++] = '/';
+            memcpy(to + len, name.data, name.len);
+            len += name.len;
+        }
+    }
+    if (!len)
+        to[len++] = '/';
+    to[len] = 0;
+    return (struct str){ to, len };
+}
+
+struct str fs_shown(const struct fs *fs, struct str path)
+{
+    struct str root = fs->workspace.text;
+    if (str_eq(path, root))
+        return STR(".");
+    size_t len = root.len > 1 ? root.len : 0;
+    if (str_starts(path, str_sub(root, 0, len)) && path.len > len + 1 &&
+            path.data[len] == '/')
+        return str_from(path, len + 1);
+    return path;
+}
+
+bool fs_path_arg(struct fs *fs, const char *name, struct fs_path *out)
+{
+    struct str given = fs_text_arg(fs, name);
+    bool absent = !json_is_string(json_object_get(fs->args, name));
+    struct str text = absent ? STR(".") : expand_home(fs, given);
+    int errnum = vpath_parse(text, fs->workspace, fs->arena, &out->at);
+    bool blank = !absent && strspn(given.data, " \t\r\n") == given.len;
+    if (errnum || blank) {
+        const char *why = blank              ? "is empty"
+                          : errnum == EINVAL ? "contains a NUL"
+                                             : strerror(errnum);
+        fs_fail(fs, "'%s' %s", name, why);
+        return false;
+    }
+    out->given = absent ? STR(".") : given;
+    out->shown = fs_shown(fs, without_dots(fs, out->at.text));
+    return true;
+}
+
+bool fs_fail(struct fs *fs, const char *fmt, ...)
+{
+    char message[MAX_MESSAGE];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(message, sizeof(message), fmt, args);
+    va_end(args);
+    buf_clear(fs->text);
+    buf_addf(fs->text, "Error: %s", message);
+    return true;
+}
+
+/* The rule that said no, if one did. */
+static void tell_refusal(struct fs *fs)
+{
+    (void)fs;
+}
+
+bool fs_fail_errno(
+        struct fs *fs, const char *what, const struct fs_path *path, int errnum)
+{
+    bool denied = errnum == EACCES || errnum == EPERM || errnum == EROFS;
+    if (errnum == ENOENT || errnum == ENOTDIR)
+        return fs_fail_missing(fs, "File", path);
+    const char *why =
+            errnum == EROFS ? "Permission denied (read-only)" : strerror(errnum);
+    buf_clear(fs->text);
+    buf_addf(fs->text, "Error: Cannot %s '%.*s': %s", what, STR_ARG(path->given), why);
+    if (denied)
+        tell_refusal(fs);
+    return true;
+}
+
+/* The deepest directory of the path that is there, and the name that it lacks. */
+static bool find_gap(
+        struct fs *fs, struct vpath path, struct vpath *dir, struct str *name)
+{
+    struct vfs_stat st;
+    struct str text = path.text;
+    for (int i = 0; i < 64 && text.len > 1; i++) {
+        const char *slash = memrchr(text.data, '/', text.len);
+        size_t at = (size_t)(slash - text.data);
+        *name = str_from(text, at + 1);
+        text = at ? str_sub(text, 0, at) : STR("/");
+        *dir = (struct vpath){ arena_str(fs->arena, text), false };
+        if (!vfs_stat(fs->vfs, *dir, VFS_FOLLOW, &st))
+            return st.type == VFS_DIR;
+    }
+    return false;
+}
+
+static void tell_lookalike(struct fs *fs, const struct fs_path *path)
+{
+    struct vpath dir;
+    struct str name;
+    struct vfs_entry *entries;
+    size_t count;
+    if (!find_gap(fs, path->at, &dir, &name) ||
+            vfs_list(fs->vfs, dir, fs->arena, &entries, &count))
+        return;
+    auto_buf hint = BUF(4096);
+    size_t prefix = dir.text.len > 1 ? dir.text.len + 1 : 1;
+    struct lookalikes found = lookalikes_find(name, entries, count);
+    for (size_t i = 0; i < found.count; i++) {
+        struct str full = str_of(arena_printf(fs->arena, "%.*s/%.*s", (int)prefix - 1,
+                dir.text.data, STR_ARG(found.names[i])));
+        buf_addf(&hint, "%s'%.*s'", i ? ", " : "", STR_ARG(fs_shown(fs, full)));
+    }
+    if (!found.count)
+        return;
+    buf_addf(fs->text,
+            found.same ? "\nThere is %s, whose name looks the same"
+                       : "\nDid you mean %s?",
+            hint.data);
+    if (found.same)
+        lookalike_explain(name, found.names[0], fs->text);
+}
+
+bool fs_fail_missing(struct fs *fs, const char *what, const struct fs_path *path)
+{
+    buf_clear(fs->text);
+    buf_addf(fs->text, "Error: %s not found: '%.*s'", what, STR_ARG(path->given));
+    tell_lookalike(fs, path);
+    return true;
+}
+
+const char *fs_type_name(enum vfs_type type)
+{
+    static const char *const names[] = {
+        [VFS_FILE] = "file",
+        [VFS_DIR] = "directory",
+        [VFS_LINK] = "symbolic link",
+        [VFS_FIFO] = "FIFO",
+        [VFS_SOCKET] = "socket",
+        [VFS_CHAR] = "character device",
+        [VFS_BLOCK] = "block device",
+        [VFS_UNKNOWN] = "special file",
+    };
+    return names[type];
+}
+
+bool fs_fail_type(struct fs *fs, const struct fs_path *path, enum vfs_type type)
+{
+    if (type == VFS_DIR)
+        return fs_fail(fs, "'%.*s' is a directory; fs_find lists what is in it",
+                STR_ARG(path->given));
+    return fs_fail(fs, "'%.*s' is not a regular file (it is a %s)", STR_ARG(path->given),
+            fs_type_name(type));
+}
+
+static bool run(struct worker *w, const json_t *args, struct arena *arena,
+        struct buf *text, fs_fn *tool)
+{
+    struct fs fs = { .w = w,
+        .vfs = w->vfs,
+        .args = args,
+        .arena = arena,
+        .text = text,
+        .budget = { .steps = UINT64_MAX / 2,
+                .max_steps = UINT64_MAX / 2,
+                .max_memory = (uint64_t)256 << 20,
+                .max_depth = 100,
+                .timeout_ms = w->setup->timeout_ms,
+                .alarm = w->alarm },
+        .workspace = workspace_of(w) };
+    alarm_start(w->setup->timeout_ms);
+    vfs_set_budget(w->vfs, &fs.budget);
+    bool is_error = tool(&fs);
+    vfs_set_budget(w->vfs, NULL);
+    alarm_stop();
+    return is_error;
+}
+
+#define TOOL(name)                                                                       \
+    bool worker_##name(                                                                  \
+            struct worker *w, const json_t *args, struct arena *arena, struct buf *text) \
+    {                                                                                    \
+        return run(w, args, arena, text, name);                                          \
+    }
+
+TOOL(fs_append)
+TOOL(fs_delete)
+TOOL(fs_readfile)
+TOOL(fs_stat)
