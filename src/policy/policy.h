@@ -11,15 +11,9 @@
 
 #include "base/arena.h"
 #include "base/str.h"
+#include "policy/origin.h"
 
 struct pyre; /* policy/pyre.h */
-
-/* Where a line of the policy stands: ".pyddock/pyddock.toml", line 12.  The file of the
- * bundled policy is "built-in". */
-struct origin {
-    const char *file;
-    unsigned line;
-};
 
 /* A regular expression of Python's `re`, compiled. */
 struct policy_regex {
