@@ -253,6 +253,9 @@ static bool check_argument(struct scan *s)
 static const bool *find_texts(const struct command_request *r, struct arena *arena)
 {
     bool *is_text = arena_zalloc(arena, r->arg_count + 1);
+    deputy_text_fn *find = deputy_text_find(r->command);
+    if (find)
+        find(r->args, r->arg_count, is_text);
     return is_text;
 }
 

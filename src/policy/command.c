@@ -138,7 +138,7 @@ static bool make_plan(const struct command_policy *p, struct command_step *step,
         return false;
     for (size_t i = 0; i < r->arg_count; i++)
         program->argv[program->argc++] = arena_cstr(step->arena, r->args[i]);
-    *out = (struct command_plan){
+    struct command_plan plan = {
         .section = section,
         .argv = program->argv,
         .program = program->path,
@@ -149,6 +149,10 @@ static bool make_plan(const struct command_policy *p, struct command_step *step,
         .writable = arena_zalloc(step->arena, sizeof(char *)),
         .read_only = arena_zalloc(step->arena, sizeof(char *)),
     };
+    deputy_fn *deputy = deputy_find(r->command);
+    if (deputy && !deputy(p->policy, p->paths, step->arena, &plan, why))
+        return false;
+    *out = plan;
     return true;
 }
 

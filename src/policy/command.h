@@ -36,6 +36,8 @@ struct command_plan {
     /* Folders that are protected from agents but that this very command may write, such
      * as `.git` for `git commit`; and what stays read-only in them. */
     const char **writable, **read_only; /* NULL-terminated, absolute */
+    struct str notes;     /* lines for who asked: what was not run, ...; or "" */
+    struct str if_failed; /* what may have made it fail, if it did; or "" */
 };
 
 /*
