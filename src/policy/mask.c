@@ -310,6 +310,14 @@ static bool is_quote(struct str text, size_t at)
     return at < text.len && (text.data[at] == '"' || text.data[at] == '\'');
 }
 
+/* The next word, or the next element of a list in quotes; not another option. */
+static size_t find_value_beside(struct str text, size_t at)
+{
+    size_t comma = at < text.len && text.data[at] == ',';
+    size_t i = skip_blanks(text, at + comma), first = is_quote(text, i) ? i + 1 : i;
+    return i > at && first < text.len && text.data[first] != '-' ? i : 0;
+}
+
 /*
  * Behind a name that ends at `at`: where its value begins, or 0.  `=` and `:` join them
  * (but `::` is code); an option and its value may stand side by side.
@@ -321,8 +329,7 @@ static size_t find_value(struct str text, size_t at, bool option)
         bool twice = i + 1 < text.len && text.data[i + 1] == text.data[i];
         return twice ? 0 : skip_blanks(text, i + 1);
     }
-    bool beside = option && after == at && i > at && i < text.len && text.data[i] != '-';
-    return beside ? i : 0;
+    return option ? find_value_beside(text, after) : 0;
 }
 
 /* NAME=VALUE and its kin, if the name is that of a secret. */
