@@ -3,6 +3,7 @@
  * leave no trace where it works after all.
  */
 #include "confine/parts.h"
+#include "confine/view.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -63,6 +64,44 @@ static void try_files(
         note(status, CONFINE_READS, can_open(AT_FDCWD, "/etc/passwd", O_RDONLY));
 }
 
+static bool has_entries(const char *folder)
+{
+    char entries[512]; /* room for "." and "..", and then some */
+    auto_fd int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    long size = fd < 0 ? 0 : syscall(SYS_getdents64, fd, entries, sizeof(entries));
+    return size > 2 * 24;
+}
+
+static bool can_read(const char *path)
+{
+    struct stat st;
+    if (stat(path, &st) < 0)
+        return false;
+    if (S_ISDIR(st.st_mode))
+        return has_entries(path);
+    return S_ISREG(st.st_mode) && can_open(AT_FDCWD, path, O_RDONLY);
+}
+
+static bool can_change(const char *path)
+{
+    struct stat st;
+    if (stat(path, &st) < 0)
+        return false;
+    return S_ISDIR(st.st_mode) ? can_write_in(AT_FDCWD, path)
+                               : can_open(AT_FDCWD, path, O_WRONLY | O_NONBLOCK);
+}
+
+static void try_view(const struct view_request *view, struct confine_status *status)
+{
+    for (size_t i = 0; i < view->path_count; i++) {
+        const struct view_path *path = &view->paths[i];
+        if (path->rule == VIEW_READ_ONLY)
+            note(status, CONFINE_PROTECTED, can_change(path->path));
+        else if (path->rule == VIEW_HIDDEN)
+            note(status, CONFINE_SECRETS, can_read(path->path));
+    }
+}
+
 static bool can_fork(void)
 {
     long pid = syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL);
@@ -99,6 +138,8 @@ static bool can_allocate(uint64_t size)
 void canaries_run(const struct confine_request *request, struct confine_status *status)
 {
     try_files(request, status);
+    if (request->view)
+        try_view(request->view, status);
     note(status, CONFINE_EXEC, can_exec() || can_fork());
     note(status, CONFINE_NETWORK, can_open_socket());
     note(status, CONFINE_SIGNALS, !kill(getppid(), 0));

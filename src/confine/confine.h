@@ -24,13 +24,18 @@
 #include "base/json.h"
 
 struct confine_root {
-    int fd; /* of the folder, O_PATH is enough; stays open and belongs to the caller */
+    int fd; /* of the folder or file, O_PATH is enough; stays open, is the caller's */
     bool writable;
 };
+
+struct view_request; /* confine/view.h */
 
 struct confine_request {
     const struct confine_root *roots;
     size_t root_count;
+    /* The view that was entered before, or NULL; what it says is tried. */
+    const struct view_request *view;
+    bool no_capabilities;   /* not even those that decide about files */
     uint64_t max_memory;    /* bytes of private memory; 0: no limit */
     uint64_t max_file_size; /* no file may grow beyond it (EFBIG); 0: no limit */
     unsigned max_files;     /* open descriptors; 0: leave it as it is */
@@ -45,6 +50,9 @@ enum confine_property {
     CONFINE_SIGNALS, /* no other process is signalled, traced or looked into */
     CONFINE_MEMORY,  /* private memory is bounded */
     CONFINE_KILL,    /* the process ends with its parent and leaves none behind */
+    /* Only where a view was asked for: */
+    CONFINE_PROTECTED, /* nothing read-only below a writable root is changed */
+    CONFINE_SECRETS,   /* nothing hidden below a readable root is read */
     CONFINE_PROPERTIES,
 };
 
@@ -52,6 +60,9 @@ struct confine_status {
     int landlock_abi;   /* in use; 0: the kernel has none */
     int landlock_error; /* errno that kept it from being enforced, or 0 */
     int seccomp_error, privileges_error, memory_error, parent_error; /* the same */
+    bool wants_view; /* set by the caller, with what view_enter() said: */
+    int view_error;
+    const char *view_failed; /* the step, or NULL */
     bool no_memory_limit;    /* none was asked for, or the build cannot live with one */
     bool is_independent;     /* set by the caller: it need not end with its parent */
     unsigned canary_escaped; /* 1 << property: the forbidden thing worked */
@@ -73,6 +84,9 @@ void confine_self(const struct confine_request *request, struct confine_status *
 
 /* "writes", "reads", ... */
 const char *confine_property_name(enum confine_property property);
+
+/* Does it mean anything for this process? */
+bool confine_applies(const struct confine_status *status, enum confine_property property);
 
 /*
  * Is it held by the kernel?  `by` (may be NULL) gets the mechanisms, "landlock+seccomp",

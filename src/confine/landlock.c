@@ -44,6 +44,10 @@ enum fs_rights {
     (FS_WRITE_FILE | FS_REMOVE_DIR | FS_REMOVE_FILE | FS_MAKE_DIR | FS_MAKE_REG | \
             FS_MAKE_SYM | FS_REFER | FS_TRUNCATE)
 
+/* What a rule about a file may say; the others are about what is in a folder. */
+#define FS_OF_FILE \
+    (FS_EXECUTE | FS_WRITE_FILE | FS_READ_FILE | FS_TRUNCATE | FS_IOCTL_DEV)
+
 enum { NET_BIND_TCP = 1 << 0, NET_CONNECT_TCP = 1 << 1 };     /* ABI 4 */
 enum { SCOPE_ABSTRACT_UNIX = 1 << 0, SCOPE_SIGNAL = 1 << 1 }; /* ABI 6 */
 
@@ -92,10 +96,15 @@ static int create_ruleset(int abi)
 
 static int add_root(int ruleset, const struct confine_root *root, int abi)
 {
+    struct stat st;
+    if (fstat(root->fd, &st) < 0)
+        return errno;
     struct path_beneath_attr attr = {
         .allowed = (FS_READ | (root->writable ? FS_WRITE : 0)) & fs_rights(abi),
         .parent_fd = root->fd,
     };
+    if (!S_ISDIR(st.st_mode))
+        attr.allowed &= FS_OF_FILE;
     if (syscall(NR_LANDLOCK_ADD_RULE, ruleset, RULE_PATH_BENEATH, &attr, 0) < 0)
         return errno;
     return 0;

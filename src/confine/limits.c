@@ -77,7 +77,7 @@ int limit_resources(const struct confine_request *request)
     return error;
 }
 
-static int drop_capabilities(void)
+static int drop_capabilities(unsigned kept)
 {
     for (int cap = 0; prctl(PR_CAPBSET_READ, cap, 0, 0, 0) >= 0; cap++)
         if (prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) < 0)
@@ -88,18 +88,18 @@ static int drop_capabilities(void)
     struct __user_cap_data_struct data[2] = { 0 };
     if (syscall(SYS_capget, &header, data) < 0)
         return errno;
-    data[0].effective &= KEPT_CAPABILITIES;
-    data[0].permitted &= KEPT_CAPABILITIES;
+    data[0].effective &= kept;
+    data[0].permitted &= kept;
     data[0].inheritable = 0;
     data[1] = (struct __user_cap_data_struct){ 0 };
     return syscall(SYS_capset, &header, data) < 0 ? errno : 0;
 }
 
-int drop_privileges(void)
+int drop_privileges(bool no_capabilities)
 {
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
         return errno;
-    int error = drop_capabilities();
+    int error = drop_capabilities(no_capabilities ? 0 : KEPT_CAPABILITIES);
     if (!error && prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
         error = errno;
     return error;

@@ -20,9 +20,9 @@ MUST_CHECK int seccomp_restrict(bool may_write);
 /* limits.c */
 MUST_CHECK int limit_resources(const struct confine_request *request);
 
-/* No new privileges, not dumpable, and no capability but those that decide about files.
- */
-MUST_CHECK int drop_privileges(void);
+/* No new privileges, not dumpable, and no capability but those that decide about files,
+ * or none at all. */
+MUST_CHECK int drop_privileges(bool no_capabilities);
 
 /* Memory limits would stop the sanitizers' shadow memory. */
 bool memory_limit_possible(void);

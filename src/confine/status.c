@@ -10,6 +10,8 @@ static const char *const property_names[CONFINE_PROPERTIES] = {
     [CONFINE_SIGNALS] = "signals",
     [CONFINE_MEMORY] = "memory",
     [CONFINE_KILL] = "kill",
+    [CONFINE_PROTECTED] = "protected",
+    [CONFINE_SECRETS] = "secrets",
 };
 
 /* What stands behind each property; `needs` must all work. */
@@ -17,7 +19,8 @@ enum mechanism {
     LANDLOCK = 1 << 0,
     SECCOMP = 1 << 1,
     RLIMIT = 1 << 2,
-    DEATHSIG = 1 << 3
+    DEATHSIG = 1 << 3,
+    VIEW = 1 << 4,
 };
 
 static const enum mechanism property_needs[CONFINE_PROPERTIES] = {
@@ -28,6 +31,8 @@ static const enum mechanism property_needs[CONFINE_PROPERTIES] = {
     [CONFINE_SIGNALS] = SECCOMP,
     [CONFINE_MEMORY] = RLIMIT,
     [CONFINE_KILL] = DEATHSIG | SECCOMP,
+    [CONFINE_PROTECTED] = VIEW | SECCOMP,
+    [CONFINE_SECRETS] = VIEW | SECCOMP,
 };
 
 const char *confine_property_name(enum confine_property property)
@@ -46,11 +51,13 @@ static int mechanism_error(const struct confine_status *status, enum mechanism m
         return status->memory_error;
     case DEATHSIG:
         return status->parent_error;
+    case VIEW:
+        return status->view_error;
     }
     return 0;
 }
 
-static const char *mechanism_name(enum mechanism m)
+static const char *mechanism_name(const struct confine_status *status, enum mechanism m)
 {
     switch (m) {
     case LANDLOCK:
@@ -61,6 +68,8 @@ static const char *mechanism_name(enum mechanism m)
         return "rlimit";
     case DEATHSIG:
         return "parent-death-signal";
+    case VIEW:
+        return status->view_error && status->view_failed ? status->view_failed : "mounts";
     }
     return "";
 }
@@ -72,16 +81,17 @@ static bool mechanisms_hold(const struct confine_status *status,
     if (status->is_independent)
         needs &= ~(unsigned)DEATHSIG;
     bool first = true;
-    for (unsigned m = LANDLOCK; m <= DEATHSIG; m <<= 1) {
+    for (unsigned m = LANDLOCK; m <= VIEW; m <<= 1) {
         if (!(needs & m))
             continue;
         int error = mechanism_error(status, (enum mechanism)m);
         if (error) {
             buf_clear(by);
-            buf_addf(by, "no %s: %s", mechanism_name((enum mechanism)m), strerror(error));
+            buf_addf(by, "no %s: %s", mechanism_name(status, (enum mechanism)m),
+                    strerror(error));
             return false;
         }
-        buf_addf(by, "%s%s", first ? "" : "+", mechanism_name((enum mechanism)m));
+        buf_addf(by, "%s%s", first ? "" : "+", mechanism_name(status, (enum mechanism)m));
         first = false;
     }
     return true;
@@ -111,10 +121,16 @@ bool confine_holds(const struct confine_status *status, enum confine_property pr
     return holds;
 }
 
+bool confine_applies(const struct confine_status *status, enum confine_property property)
+{
+    return status->wants_view ||
+           (property != CONFINE_PROTECTED && property != CONFINE_SECRETS);
+}
+
 bool confine_holds_all(const struct confine_status *status)
 {
     for (enum confine_property p = 0; p < CONFINE_PROPERTIES; p++)
-        if (!confine_holds(status, p, NULL))
+        if (confine_applies(status, p) && !confine_holds(status, p, NULL))
             return false;
     return true;
 }
@@ -126,6 +142,8 @@ static const char *remedy(const struct confine_status *status, enum confine_prop
         return "use Linux 5.13 or newer, with 'landlock' in the lsm= boot parameter";
     if (property_needs[p] & LANDLOCK && status->landlock_abi < 3)
         return "use Linux 6.2 or newer";
+    if (property_needs[p] & VIEW && status->view_error)
+        return "use Linux 5.12 or newer, and allow user namespaces (see paddock doctor)";
     if (property_needs[p] & SECCOMP && status->seccomp_error)
         return "use a kernel with CONFIG_SECCOMP_FILTER, and allow seccomp(2)";
     return NULL;
@@ -154,6 +172,8 @@ json_t *confine_status_json(const struct confine_status *status)
 {
     json_t *properties = json_object(), *problems = json_array();
     for (enum confine_property p = 0; p < CONFINE_PROPERTIES; p++) {
+        if (!confine_applies(status, p))
+            continue;
         auto_buf by = BUF(256);
         bool holds = confine_holds(status, p, &by);
         json_object_set_new(properties, property_names[p],

@@ -71,6 +71,11 @@ struct str path_policy_workspace(const struct path_policy *p)
     return p->policy->workspace_real;
 }
 
+struct str path_policy_home(const struct path_policy *p)
+{
+    return p->policy->home;
+}
+
 static const char *use_text(enum path_use use)
 {
     return use == PATH_WRITE ? "writing" : use == PATH_READ ? "reading" : "looking at";

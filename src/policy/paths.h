@@ -35,6 +35,7 @@ MUST_CHECK bool path_policy_parse(const json_t *json, struct arena *arena,
         struct path_policy **out, struct error *err);
 
 struct str path_policy_workspace(const struct path_policy *p); /* real, absolute */
+struct str path_policy_home(const struct path_policy *p);      /* the same, or "" */
 
 /* True: it may.  `why` (may be NULL) is filled otherwise. */
 bool path_allowed(const struct path_policy *p, struct str canonical, enum path_use use,

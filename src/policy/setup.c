@@ -36,6 +36,10 @@ void setup_write(const struct setup *s, struct buf *out)
     for (size_t i = 0; i < s->root_count; i++)
         json_array_append_new(roots, root_json(&s->roots[i]));
     json_object_set_new(object, "roots", roots);
+    if (s->paths)
+        json_object_set_new(object, "paths", path_policy_json(s->paths));
+    json_object_set_new(object, "events", json_boolean(s->events));
+    json_object_set_new(object, "hashes", json_boolean(s->hashes));
     json_write(object, out);
     json_decref(object);
 }
@@ -146,16 +150,35 @@ static bool parse_limits(const json_t *object, struct setup *out, struct error *
     return true;
 }
 
+static bool parse_paths(
+        const json_t *paths, struct arena *arena, struct setup *out, struct error *err)
+{
+    struct path_policy *policy;
+    if (!paths)
+        return true;
+    if (out->root_count != 1 || out->roots[0].kind != SETUP_LOCAL ||
+            !str_is(out->roots[0].at, "/") || !str_is(out->roots[0].host_path, "/"))
+        return error_set(
+                err, ERR_INVALID, "with 'paths' there is one root, which is '/'");
+    if (!path_policy_parse(paths, arena, &policy, err))
+        return false;
+    out->paths = policy;
+    return true;
+}
+
 static bool parse_fields(
         const json_t *object, struct arena *arena, struct setup *out, struct error *err)
 {
     out->read_only = json_is_true(json_object_get(object, "read_only"));
+    out->events = json_is_true(json_object_get(object, "events"));
+    out->hashes = json_is_true(json_object_get(object, "hashes"));
     return take_text(object, "name", arena, &out->name, err) &&
            take_positive(object, "max_output", &out->max_output, err) &&
            take_positive(object, "timeout_ms", &out->timeout_ms, err) &&
            parse_limits(object, out, err) &&
            parse_deny(json_object_get(object, "deny"), arena, out, err) &&
-           parse_roots(json_object_get(object, "roots"), arena, out, err);
+           parse_roots(json_object_get(object, "roots"), arena, out, err) &&
+           parse_paths(json_object_get(object, "paths"), arena, out, err);
 }
 
 bool setup_parse(

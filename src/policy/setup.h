@@ -10,12 +10,15 @@
  *             {"at":"/mnt/scratch","kind":"memory"}]}
  *
  * The descriptors are O_PATH directories that the worker was started with.
+ *
+ * With "paths" (policy/paths.h) it is the view of the whole machine: one local root, "/",
+ * judged by that policy, and the workspace is the current folder.  "deny" is not used
+ * then.
  */
 #ifndef POLICY_SETUP_H
 #define POLICY_SETUP_H
 
-#include "base/arena.h"
-#include "base/str.h"
+#include "policy/paths.h"
 
 #define SETUP_FIRST_ROOT_FD 4 /* 3 is the socket to the server */
 #define SETUP_MAX_ROOTS     64
@@ -41,6 +44,9 @@ struct setup {
     unsigned max_depth, max_memory_mib;
     const struct setup_root *roots; /* the first is "/" */
     size_t root_count;
+    const struct path_policy *paths; /* NULL: the roots are all there is */
+    bool events;                     /* each use of a file is noted (`serve --debug`) */
+    bool hashes;                     /* of files that are replaced, before and after */
 };
 
 /* Append the JSON. */

@@ -97,8 +97,21 @@ static void notify(
         .changes = op.changes,
         .allowed = vfs->refusals == refusals,
         .error = error,
+        .data = vfs->replaced,
     };
     vfs->observer(vfs->observer_user, &event);
+    vfs->replaced = (struct str){ 0 };
+}
+
+void vfs_announce_replace(struct vfs *vfs, struct str path, struct str data)
+{
+    if (!vfs->observer)
+        return;
+    const struct vfs_event event = {
+        .op = "replace", .path = path, .changes = true, .allowed = true, .is_before = true
+    };
+    vfs->observer(vfs->observer_user, &event);
+    vfs->replaced = data;
 }
 
 static int perform_once(struct vfs *vfs, struct vpath path, enum vfs_follow follow,

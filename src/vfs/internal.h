@@ -33,6 +33,7 @@ struct vfs {
     struct budget *budget; /* of the current call, or NULL */
     vfs_observer_fn *observer;
     void *observer_user;
+    struct str replaced; /* the data of vfs_replace() while it runs, for the observer */
     struct twins *twins; /* NULL: no file is guarded by what it is */
     struct refusal *why; /* of the path policy; NULL without one */
     size_t refusals;     /* since the last vfs_clear_refusal() */
@@ -106,6 +107,9 @@ int vfs_perform(struct vfs *vfs, struct vpath path, enum vfs_follow follow,
 typedef int pair_fn(struct vfs *vfs, const struct target *from, const struct target *to);
 int vfs_perform_pair(struct vfs *vfs, struct vpath from, struct vpath to,
         const char *name, pair_fn *fn);
+
+/* Tell the observer that a file is going to be replaced. */
+void vfs_announce_replace(struct vfs *vfs, struct str path, struct str data);
 
 /* Is this file another name of one that may not be used so?  0 or EACCES. */
 int vfs_check_twin(

@@ -490,6 +490,7 @@ static int do_replace(struct vfs *vfs, const struct target *t, void *p)
     int error = check_replaced(vfs, t, &st, &expect);
     if (error)
         return error;
+    vfs_announce_replace(vfs, t->path, args->data);
     error = t->mount->ops->replace(
             t->mount->self, t->rel, args->data, args->flags, args->mode, expect);
     return args->flags & VFS_CREATE ? explain_missing_parent(vfs, t, error) : error;

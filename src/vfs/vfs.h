@@ -118,7 +118,9 @@ struct vfs_event {
     struct str path; /* canonical, or as it was written if it led nowhere */
     bool changes;    /* something, if error is 0 */
     bool allowed;
-    int error; /* of the operation, 0 if it was done */
+    int error;       /* of the operation, 0 if it was done */
+    struct str data; /* "replace": what the file holds now; else data.data is NULL */
+    bool is_before;  /* "replace" is told before it is done as well, once it is allowed */
 };
 typedef void vfs_observer_fn(void *user, const struct vfs_event *event);
 

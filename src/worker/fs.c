@@ -32,16 +32,19 @@ bool fs_bool_arg(const struct fs *fs, const char *name, bool fallback)
     return json_is_boolean(value) ? json_is_true(value) : fallback;
 }
 
-static struct vpath workspace_of(const struct worker *w)
+static struct vpath workspace_of(const struct worker *w, struct arena *arena)
 {
-    (void)w;
-    return VPATH_ROOT;
+    struct vpath at = VPATH_ROOT;
+    const struct path_policy *paths = w->setup->paths;
+    if (paths && vpath_parse(path_policy_workspace(paths), VPATH_ROOT, arena, &at))
+        at = VPATH_ROOT;
+    return at;
 }
 
 static struct str home_of(const struct worker *w)
 {
-    (void)w;
-    return STR("/");
+    struct str home = w->setup->paths ? path_policy_home(w->setup->paths) : STR("");
+    return home.len ? home : STR("/");
 }
 
 /* "~" and "~/..." stand for the home; "~name" is a name like others. */
@@ -121,7 +124,11 @@ bool fs_fail(struct fs *fs, const char *fmt, ...)
 /* The rule that said no, if one did. */
 static void tell_refusal(struct fs *fs)
 {
-    (void)fs;
+    const struct refusal *why = vfs_refusal(fs->vfs);
+    if (!why)
+        return;
+    buf_addc(fs->text, '\n');
+    refusal_write(why, fs->text);
 }
 
 bool fs_fail_errno(
@@ -230,7 +237,7 @@ static bool run(struct worker *w, const json_t *args, struct arena *arena,
                 .max_depth = 100,
                 .timeout_ms = w->setup->timeout_ms,
                 .alarm = w->alarm },
-        .workspace = workspace_of(w) };
+        .workspace = workspace_of(w, arena) };
     alarm_start(w->setup->timeout_ms);
     vfs_set_budget(w->vfs, &fs.budget);
     bool is_error = tool(&fs);

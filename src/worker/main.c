@@ -19,6 +19,7 @@
 
 #define SOCKET_FD 3
 #define NAME      "paddock-worker"
+#define MAX_NOTES ((size_t)16 << 20)
 
 static const struct {
     const char *name;
@@ -84,10 +85,14 @@ static bool answer_call(struct worker *w, const struct wire_message *m, struct e
 {
     if (m->kind != WIRE_CALL || m->count != 2)
         return error_set(err, ERR_INVALID, "expected a call");
-    auto_buf text = BUF(WIRE_MAX_MESSAGE - 4096);
+    auto_buf text = BUF(WIRE_MAX_MESSAGE - MAX_NOTES - 4096), notes = BUF(MAX_NOTES);
+    notes_begin(&w->notes);
     bool is_error = run_tool(w, m, &text);
+    notes_write(&w->notes, &notes);
+    if (notes.full)
+        buf_clear(&notes); /* half of it is no JSON */
     const struct wire_message reply = { WIRE_REPLY, 3,
-        { is_error ? STR("1") : STR("0"), buf_str(&text), STR("") } };
+        { is_error ? STR("1") : STR("0"), buf_str(&text), buf_str(&notes) } };
     return wire_send(SOCKET_FD, &reply, err);
 }
 
@@ -101,7 +106,19 @@ static bool serve(struct worker *w, struct wire_reader *reader, struct error *er
     return err->code == ERR_NOT_FOUND;
 }
 
-static bool work(struct confine_status *status, struct arena *arena, struct error *err)
+static void open_shell(struct worker *w, const struct view *view, struct arena *arena)
+{
+    const struct shell_options options = {
+        .vfs = view->vfs,
+        .name = arena_cstr(arena, view->setup->name),
+        .cwd = view_cwd(view, arena),
+        .env = view_env(view, arena),
+    };
+    w->shell = shell_create(&options);
+}
+
+static bool work(
+        int server, struct confine_status *status, struct arena *arena, struct error *err)
 {
     struct wire_reader reader;
     struct setup setup;
@@ -111,14 +128,13 @@ static bool work(struct confine_status *status, struct arena *arena, struct erro
             !view_create(&setup, arena, &view, err))
         return false;
     struct worker w = { .setup = &setup, .vfs = view.vfs, .alarm = alarm_install() };
-    view_confine(&view, SOCKET_FD, status);
-    if (!send_ready(status, err))
+    if (!view_confine(&view, SOCKET_FD, server, arena, status, err) ||
+            !send_ready(status, err))
         return false;
-    const struct shell_options options = {
-        .vfs = view.vfs, .name = arena_cstr(arena, setup.name), .cwd = VPATH_ROOT
-    };
-    w.shell = shell_create(&options);
+    open_shell(&w, &view, arena);
+    notes_init(&w.notes, &setup, view.vfs);
     bool fine = serve(&w, &reader, err);
+    notes_finish(&w.notes);
     shell_destroy(w.shell);
     view_finish(&view);
     wire_reader_finish(&reader);
@@ -140,7 +156,7 @@ static int serve_main(void)
     tzset();
     struct error err = { 0 };
     auto_arena *arena = arena_create();
-    if (work(&status, arena, &err))
+    if (work(server, &status, arena, &err))
         return 0;
     log_line(LOG_ERROR, "%s", err.message);
     return 1;

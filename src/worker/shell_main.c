@@ -313,7 +313,9 @@ static int confine_and_run(const struct options *o, const struct setup *setup,
     signal(SIGPIPE, SIG_IGN);
     setenv("TZ", ":/etc/localtime", 0); /* see main.c */
     tzset();
-    view_confine(&view, script_fd > STDERR_FILENO ? script_fd : -1, &status);
+    int also = script_fd > STDERR_FILENO ? script_fd : -1;
+    if (!view_confine(&view, also, 0, arena, &status, err))
+        return 1;
     report_problems(&status);
     struct session session = open_session(o, view.vfs);
     int result = run_script(&session, o, script_fd);

@@ -3,6 +3,7 @@
 #include "policy/deny.h"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 /*
  * Private memory of a worker: one value of 256 MiB may exist twice while it is copied,
@@ -53,20 +54,28 @@ bool view_create(const struct setup *setup, struct arena *arena, struct view *ou
         struct error *err)
 {
     struct deny_rules *rules = arena_zalloc(arena, sizeof(*rules));
-    if (!build_deny_rules(setup, arena, rules, err))
+    if (!setup->paths && !build_deny_rules(setup, arena, rules, err))
         return false;
     const struct vfs_options options = {
-        .deny = rules,
+        .deny = setup->paths ? NULL : rules,
         .read_only = setup->read_only,
         .umask = current_umask(),
+        .paths = setup->paths,
     };
-    struct view view = { .vfs = vfs_create(&options) };
+    struct view view = {
+        .vfs = vfs_create(&options),
+        .setup = setup,
+        .roots = arena_zalloc(arena, setup->root_count * sizeof(*view.roots)),
+    };
+    bool writable = !setup->read_only && !setup->paths;
     for (size_t i = 0; i < setup->root_count; i++) {
-        if (!mount_root(&view, &setup->roots[i], !setup->read_only, arena, err)) {
+        if (!mount_root(&view, &setup->roots[i], writable, arena, err)) {
             view_finish(&view);
             return false;
         }
     }
+    if (setup->paths)
+        host_prepare(&view, arena);
     *out = view;
     return true;
 }
@@ -83,7 +92,7 @@ static int compare_fds(const void *a, const void *b)
     return (*x > *y) - (*x < *y);
 }
 
-void view_confine(const struct view *view, int also, struct confine_status *status)
+static void close_others(const struct view *view, int also)
 {
     int keep[SETUP_MAX_ROOTS + 1];
     size_t count = 0;
@@ -93,12 +102,50 @@ void view_confine(const struct view *view, int also, struct confine_status *stat
         keep[count++] = view->roots[i].fd;
     qsort(keep, count, sizeof(*keep), compare_fds);
     confine_close_others(keep, count);
+}
+
+bool view_confine(struct view *view, int also, int server, struct arena *arena,
+        struct confine_status *status, struct error *err)
+{
+    close_others(view, also);
+    bool is_host = view->setup->paths;
+    if (is_host && !host_enter(view, server, arena, status, err))
+        return false;
     const struct confine_request request = {
         .roots = view->roots,
         .root_count = view->root_count,
+        .view = is_host ? &view->mounts : NULL,
+        .no_capabilities = is_host && geteuid(),
         .max_memory = MAX_MEMORY,
         .max_file_size = MAX_FILE_SIZE,
         .max_files = MAX_FILES,
     };
     confine_self(&request, status);
+    if (is_host)
+        host_close_roots(view);
+    return true;
+}
+
+struct vpath view_cwd(const struct view *view, struct arena *arena)
+{
+    struct vpath cwd = VPATH_ROOT;
+    if (view->setup->paths) {
+        struct str workspace = path_policy_workspace(view->setup->paths);
+        if (vpath_parse(workspace, VPATH_ROOT, arena, &cwd))
+            cwd = VPATH_ROOT;
+    }
+    return cwd;
+}
+
+const char *const *view_env(const struct view *view, struct arena *arena)
+{
+    const struct path_policy *paths = view->setup->paths;
+    if (!paths)
+        return NULL;
+    struct str workspace = path_policy_workspace(paths), home = path_policy_home(paths);
+    const char **env = arena_zalloc(arena, 3 * sizeof(*env));
+    env[0] = arena_printf(arena, "TMPDIR=%.*s/.pyddock/tmp", STR_ARG(workspace));
+    if (home.len)
+        env[1] = arena_printf(arena, "HOME=%.*s", STR_ARG(home));
+    return env;
 }

@@ -1,10 +1,15 @@
 /*
  * view.h - the tree of files that a worker shows, and the confinement that fits it.
+ *
+ * Either the roots of the setup are all there is, or, with a path policy, it is the whole
+ * machine, and what the policy says is held twice: by the gate of the vfs for each call,
+ * and by the kernel (mounts and Landlock) as far as it can be said to it.
  */
 #ifndef WORKER_VIEW_H
 #define WORKER_VIEW_H
 
 #include "confine/confine.h"
+#include "confine/view.h"
 #include "policy/setup.h"
 #include "vfs/vfs.h"
 
@@ -12,19 +17,37 @@
 
 struct view {
     struct vfs *vfs;
-    struct confine_root roots[SETUP_MAX_ROOTS];
-    size_t root_count; /* local ones */
+    const struct setup *setup;
+    struct confine_root *roots; /* of the machine, in the arena */
+    size_t root_count;
+    /* With a path policy: */
+    int machine; /* the root of the vfs */
+    struct kernel_rules rules;
+    struct view_request mounts;
 };
 
-/* Mount every root of `setup`; the descriptors belong to the vfs afterwards. */
+/* Mount every root of `setup`; the descriptors belong to the vfs afterwards.  Everything
+ * else lives in `arena`. */
 MUST_CHECK bool view_create(const struct setup *setup, struct arena *arena,
         struct view *out, struct error *err);
 void view_finish(struct view *view);
 
 /*
  * Close every descriptor but 0, 1, 2, `also` (-1: none) and the roots, then confine this
- * process to the roots.
+ * process to the roots.  `server`: our parent, or 0.  False: what was begun could not be
+ * finished, and nothing must be done here.
  */
-void view_confine(const struct view *view, int also, struct confine_status *status);
+MUST_CHECK bool view_confine(struct view *view, int also, int server, struct arena *arena,
+        struct confine_status *status, struct error *err);
+
+/* Where the shell begins, and its environment: "NAME=value", NULL-terminated. */
+struct vpath view_cwd(const struct view *view, struct arena *arena);
+const char *const *view_env(const struct view *view, struct arena *arena);
+
+/* host.c: the view of the whole machine. */
+void host_prepare(struct view *view, struct arena *arena);
+MUST_CHECK bool host_enter(struct view *view, int server, struct arena *arena,
+        struct confine_status *status, struct error *err);
+void host_close_roots(struct view *view); /* that only Landlock needed */
 
 #endif

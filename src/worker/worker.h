@@ -8,6 +8,7 @@
 
 #include "policy/setup.h"
 #include "shell/shell.h"
+#include "worker/notes.h"
 
 #include <jansson.h>
 
@@ -16,6 +17,7 @@ struct worker {
     struct vfs *vfs;
     struct shell *shell; /* lives from call to call */
     volatile sig_atomic_t *alarm;
+    struct notes notes; /* of the call that runs */
 };
 
 /* Do the work and append what the client is shown.  Returns isError: the tool could not

@@ -70,7 +70,9 @@ static bool confine(struct run *run, bool writable)
             !confine_follow_parent(cage->parent, &status))
         return false;
     const struct confine_root roots[] = { { cage->root, writable } };
-    const struct confine_request request = { roots, 1, MAX_MEMORY, 0, 1024, 0 };
+    const struct confine_request request = {
+        .roots = roots, .root_count = 1, .max_memory = MAX_MEMORY, .max_files = 1024
+    };
     confine_self(&request, &status);
     return !status.landlock_error && !status.seccomp_error && !status.privileges_error;
 }

@@ -60,7 +60,11 @@ static bool in_poor_child(
             take_away(missing, ENOSYS);
         int root = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
         const struct confine_root roots[] = { { root, writable } };
-        const struct confine_request request = { roots, 1, MEMORY, 0, 64, max_landlock };
+        const struct confine_request request = { .roots = roots,
+            .root_count = 1,
+            .max_memory = MEMORY,
+            .max_files = 64,
+            .max_landlock = max_landlock };
         struct confine_status status = { 0 };
         if (!confine_follow_parent(parent, &status))
             _exit(2);

@@ -1,0 +1,386 @@
+/*
+ * A worker with the view of the whole machine that has been taken over: raw system calls
+ * in a process that is confined as a worker is.  Whatever it tries, as root and as an
+ * ordinary user, afterwards every protected file is what it was and no secret was read.
+ */
+#include "base/json.h"
+#include "machine.h"
+#include "worker/view.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define NOBODY 65534
+
+/* Run in the confined process; true: it worked. */
+typedef bool attempt_fn(const struct machine *m);
+
+static bool reads(const char *path)
+{
+    char text[64];
+    auto_fd int fd = open(path, O_RDONLY | O_CLOEXEC);
+    return fd >= 0 && read(fd, text, sizeof(text)) > 0;
+}
+
+static bool writes(const char *path, int flags)
+{
+    auto_fd int fd = open(path, O_WRONLY | O_CLOEXEC | flags, 0644);
+    return fd >= 0 && write(fd, "x", 1) == 1;
+}
+
+#define READS(fn, name)                        \
+    static bool fn(const struct machine *m)    \
+    {                                          \
+        return reads(machine_path(m, (name))); \
+    }
+#define WRITES(fn, name, flags)                          \
+    static bool fn(const struct machine *m)              \
+    {                                                    \
+        return writes(machine_path(m, (name)), (flags)); \
+    }
+#define MOVES(fn, from, to)                                                          \
+    static bool fn(const struct machine *m)                                          \
+    {                                                                                \
+        return !renameat(                                                            \
+                AT_FDCWD, machine_path(m, (from)), AT_FDCWD, machine_path(m, (to))); \
+    }
+#define LINKS(fn, from, to)                                                             \
+    static bool fn(const struct machine *m)                                             \
+    {                                                                                   \
+        return !linkat(                                                                 \
+                AT_FDCWD, machine_path(m, (from)), AT_FDCWD, machine_path(m, (to)), 0); \
+    }
+
+READS(read_ssh_key, "home/.ssh/key")
+READS(read_npmrc, "home/.npmrc")
+READS(read_aws, "home/.aws/credentials")
+WRITES(write_outside, "out/f.txt", O_TRUNC)
+WRITES(create_outside, "out/new", O_CREAT)
+WRITES(write_behind_link, "ws/link/new", O_CREAT)
+WRITES(write_home, "home/new", O_CREAT)
+WRITES(write_git_config, "ws/.git/config", O_TRUNC)
+WRITES(create_in_git, "ws/.git/commondir", O_CREAT)
+WRITES(write_policy, "ws/.pyddock/pyddock.toml", O_TRUNC)
+WRITES(create_override, "ws/.pyddock/pyddock.override.toml", O_CREAT)
+WRITES(write_script, "ws/tools/jobs/run.sh", O_TRUNC)
+WRITES(create_script, "ws/tools/jobs/new.sh", O_CREAT)
+WRITES(write_settings, "ws/.kiro/settings/mcp.json", O_TRUNC)
+MOVES(move_git, "ws/.git", "ws/old")
+MOVES(move_policy, "ws/.pyddock", "ws/old")
+MOVES(move_scripts, "ws/tools/jobs", "ws/old")
+MOVES(move_above_scripts, "ws/tools", "ws/old")
+MOVES(move_above_settings, "ws/.kiro", "ws/old")
+MOVES(move_over_config, "ws/a.txt", "ws/.git/config")
+LINKS(link_config, "ws/.git/config", "ws/config2")
+LINKS(link_script, "ws/tools/jobs/run.sh", "ws/run2")
+
+static bool remove_script(const struct machine *m)
+{
+    return !unlinkat(AT_FDCWD, machine_path(m, "ws/tools/jobs/run.sh"), 0);
+}
+
+static bool change_mode(const struct machine *m)
+{
+    auto_fd int fd = open(machine_path(m, "ws/.git/config"), O_RDONLY | O_CLOEXEC);
+    return fd >= 0 && !fchmod(fd, 0777);
+}
+
+static bool change_mode_outside(const struct machine *m)
+{
+    auto_fd int fd = open(machine_path(m, "out/f.txt"), O_RDONLY | O_CLOEXEC);
+    return fd >= 0 && !fchmod(fd, 0777);
+}
+
+static bool read_server(const struct machine *m UNUSED)
+{
+    char path[64];
+    snprintf(path, sizeof(path), "/proc/%d/environ", getppid());
+    return reads(path);
+}
+
+static bool read_memory_of_server(const struct machine *m UNUSED)
+{
+    char path[64];
+    snprintf(path, sizeof(path), "/proc/%d/maps", getppid());
+    return reads(path);
+}
+
+static bool look_around_by_server(const struct machine *m)
+{
+    char path[256];
+    snprintf(path, sizeof(path), "/proc/%d/root%s", getppid(),
+            machine_path(m, "home/.ssh/key"));
+    return reads(path);
+}
+
+static bool unmount(const struct machine *m)
+{
+    return !umount2(machine_path(m, "ws/.git"), MNT_DETACH);
+}
+
+static bool mount_again(const struct machine *m)
+{
+    return !mount(NULL, machine_path(m, "ws/.git"), NULL, MS_REMOUNT | MS_BIND, NULL);
+}
+
+static bool make_namespace(const struct machine *m UNUSED)
+{
+    return !unshare(CLONE_NEWUSER | CLONE_NEWNS);
+}
+
+static bool open_disk(const struct machine *m UNUSED)
+{
+    DIR *dir = opendir("/dev");
+    size_t count = 0;
+    while (dir && readdir(dir))
+        count++;
+    if (dir)
+        closedir(dir);
+    return count > 2;
+}
+
+static const struct {
+    const char *name;
+    attempt_fn *run;
+} attempts[] = {
+    { "read ~/.ssh/key", read_ssh_key },
+    { "read ~/.npmrc", read_npmrc },
+    { "read ~/.aws/credentials", read_aws },
+    { "write outside", write_outside },
+    { "create outside", create_outside },
+    { "write behind a link", write_behind_link },
+    { "write in HOME", write_home },
+    { "write .git/config", write_git_config },
+    { "create .git/commondir", create_in_git },
+    { "write the policy", write_policy },
+    { "create an overlay", create_override },
+    { "write a script", write_script },
+    { "create a script", create_script },
+    { "remove a script", remove_script },
+    { "write .kiro/settings", write_settings },
+    { "move .git", move_git },
+    { "move .pyddock", move_policy },
+    { "move the scripts", move_scripts },
+    { "move what is above the scripts", move_above_scripts },
+    { "move what is above the settings", move_above_settings },
+    { "move over .git/config", move_over_config },
+    { "link .git/config", link_config },
+    { "link a script", link_script },
+    { "change the mode of .git/config", change_mode },
+    { "change the mode outside", change_mode_outside },
+    { "read the environment of the server", read_server },
+    { "read the maps of the server", read_memory_of_server },
+    { "look through the eyes of the server", look_around_by_server },
+    { "unmount", unmount },
+    { "remount", mount_again },
+    { "make a namespace", make_namespace },
+    { "see devices", open_disk },
+};
+
+/* What must go on working. */
+READS(read_workspace, "ws/a.txt")
+READS(read_env, "ws/.env")
+READS(read_git, "ws/.git/config")
+READS(read_public, "home/public.txt")
+READS(read_outside, "out/f.txt")
+WRITES(write_workspace, "ws/a.txt", O_TRUNC)
+WRITES(create_in_workspace, "ws/new", O_CREAT)
+WRITES(create_beside_scripts, "ws/tools/new", O_CREAT)
+WRITES(create_in_tmp, "ws/.pyddock/tmp/new", O_CREAT)
+MOVES(move_in_workspace, "ws/a.txt", "ws/sub/b.txt")
+
+static bool read_system(const struct machine *m UNUSED)
+{
+    return reads("/etc/passwd");
+}
+
+static const struct {
+    const char *name;
+    attempt_fn *run;
+} works[] = {
+    { "read in the workspace", read_workspace },
+    { "read .env of the workspace", read_env },
+    { "read .git/config", read_git },
+    { "read in HOME", read_public },
+    { "read outside", read_outside },
+    { "read /etc/passwd", read_system },
+    { "write in the workspace", write_workspace },
+    { "create in the workspace", create_in_workspace },
+    { "create beside the scripts", create_beside_scripts },
+    { "create in .pyddock/tmp", create_in_tmp },
+    { "move in the workspace", move_in_workspace },
+};
+
+/* A program that was started anew may map itself into a user namespace; one that has only
+ * changed its user may not. */
+static bool become(uid_t user)
+{
+    return user == geteuid() ||
+           (!setgroups(0, NULL) && !setresgid(user, user, user) &&
+                   !setresuid(user, user, user) && !prctl(PR_SET_DUMPABLE, 1, 0, 0, 0));
+}
+
+/* What a worker does before its first call. */
+static bool confine(const struct machine *m, struct confine_status *status)
+{
+    struct error err = { 0 };
+    static struct view view; /* it lives as long as the process */
+    struct setup_root root = {
+        .at = STR("/"), .kind = SETUP_LOCAL, .host_path = STR("/")
+    };
+    root.fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    struct setup *setup = arena_zalloc(m->arena, sizeof(*setup));
+    struct setup_root *roots = arena_zalloc(m->arena, sizeof(*roots));
+    *roots = root;
+    *setup = (struct setup){ .name = STR("paddock"),
+        .max_output = 1000,
+        .timeout_ms = 1000,
+        .roots = roots,
+        .root_count = 1,
+        .paths = m->paths };
+    if (view_create(setup, m->arena, &view, &err) &&
+            view_confine(&view, -1, getppid(), m->arena, status, &err))
+        return true;
+    fprintf(stderr, "%s\n", err.message);
+    return false;
+}
+
+enum { LET_THROUGH = 1, REFUSED = 0, NOT_CONFINED = 2, NO_VIEW = 3 };
+
+static int try_in_child(const struct machine *m, uid_t user, attempt_fn *fn)
+{
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (!pid) {
+        struct confine_status status = { 0 };
+        if (!become(user) || !confine(m, &status))
+            _exit(NOT_CONFINED);
+        if (status.view_error)
+            _exit(NO_VIEW);
+        _exit(fn(m) ? LET_THROUGH : REFUSED);
+    }
+    int status;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    if (!WIFEXITED(status))
+        fail_msg("killed by signal %d", WTERMSIG(status));
+    return WEXITSTATUS(status);
+}
+
+static void expect_unharmed(const struct machine *m, const char *after)
+{
+    static const char *const files[] = { "ws/.git/config", "ws/.kiro/settings/mcp.json",
+        "ws/.pyddock/pyddock.toml", "ws/tools/jobs/run.sh", "home/.npmrc",
+        "home/.ssh/key", "out/f.txt" };
+    static const char *const absent[] = { "ws/.git/commondir", "ws/tools/jobs/new.sh",
+        "ws/.pyddock/pyddock.override.toml", "out/new", "home/new" };
+    struct stat st;
+    for (size_t i = 0; i < ARRAY_LEN(files); i++)
+        if (!machine_holds(m, files[i], "SECRET\n") ||
+                stat(machine_path(m, files[i]), &st) || (st.st_mode & 0777) != 0644)
+            fail_msg("after '%s': %s has changed", after, files[i]);
+    for (size_t i = 0; i < ARRAY_LEN(absent); i++)
+        if (machine_has(m, absent[i]))
+            fail_msg("after '%s': there is %s", after, absent[i]);
+}
+
+static void check_as(uid_t user)
+{
+    struct machine m;
+    machine_create(&m, user);
+    for (size_t i = 0; i < ARRAY_LEN(attempts); i++) {
+        int result = try_in_child(&m, user, attempts[i].run);
+        if (result == NO_VIEW) {
+            machine_destroy(&m);
+            skip(); /* this machine lets nobody make mounts */
+        }
+        expect_unharmed(&m, attempts[i].name);
+        if (result != REFUSED)
+            fail_msg("as uid %u: %s: %d", user, attempts[i].name, result);
+    }
+    for (size_t i = 0; i < ARRAY_LEN(works); i++)
+        if (try_in_child(&m, user, works[i].run) != LET_THROUGH)
+            fail_msg("as uid %u: cannot %s", user, works[i].name);
+    machine_destroy(&m);
+}
+
+static void test_as_who_we_are(void **state UNUSED)
+{
+    check_as(geteuid());
+}
+
+static void test_as_an_ordinary_user(void **state UNUSED)
+{
+    if (geteuid())
+        skip();
+    check_as(NOBODY);
+}
+
+/* The names of what is not held. */
+static int report_status(const struct machine *m, uid_t user, char *text, size_t size)
+{
+    int pipes[2];
+    assert_int_equal(pipe(pipes), 0);
+    pid_t pid = fork();
+    if (!pid) {
+        struct confine_status status = { 0 };
+        auto_buf out = BUF(4096);
+        dup2(pipes[1], STDERR_FILENO); /* the others are closed */
+        if (!become(user) || !confine(m, &status))
+            _exit(1);
+        json_auto_t *json = confine_status_json(&status);
+        json_write(json, &out);
+        _exit(write(STDERR_FILENO, out.data, out.len) < 0);
+    }
+    close(pipes[1]);
+    ssize_t n = 0, got;
+    while ((got = read(pipes[0], text + n, size - 1 - (size_t)n)) > 0)
+        n += got;
+    text[n] = 0;
+    close(pipes[0]);
+    int status;
+    waitpid(pid, &status, 0);
+    return status;
+}
+
+static void test_the_status_says_what_is_held(void **state UNUSED)
+{
+    char text[8192];
+    struct machine m;
+    struct error err;
+    machine_create(&m, geteuid());
+    assert_int_equal(report_status(&m, geteuid(), text, sizeof(text)), 0);
+    json_auto_t *json = NULL;
+    assert_true(json_parse(str_of(text), &json, &err));
+    json_t *properties = json_object_get(json, "properties");
+    assert_int_equal(json_object_size(properties), 9);
+    json_t *secrets = json_object_get(properties, "secrets");
+    bool held = json_is_true(json_object_get(secrets, "held"));
+    size_t problems = json_array_size(json_object_get(json, "problems"));
+    if (held ? problems != 0 : problems < 2)
+        fail_msg("%s", text);
+    machine_destroy(&m);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_as_who_we_are),
+        cmocka_unit_test(test_as_an_ordinary_user),
+        cmocka_unit_test(test_the_status_says_what_is_held),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
