@@ -1,5 +1,5 @@
 /*
- * paddock call: starts this same program as `mcpath`, and is its client for one call.
+ * paddock call: starts this same program as a server, and is its client for some calls.
  */
 #include "cli/cli.h"
 
@@ -18,13 +18,19 @@
 #define MAX_REPLY ((size_t)256 << 20)
 
 static const char usage[] =
-        "usage: paddock call [--json] [--show] [MCPATH OPTION]... [ROOT] {TOOL JSON}...\n"
-        "Start `mcpath` with these options and this ROOT, call each TOOL with the\n"
-        "arguments JSON over the protocol, in one session, and print the text of the\n"
-        "results, or with --json the whole results. --show prints each call before its\n"
+        "usage: paddock call [--json] [--show] [OPTION]... [ROOT] {TOOL JSON}...\n"
+        "       paddock call [--json] [--show] serve [OPTION]... [DIR] {TOOL JSON}...\n"
+        "Start `mcpath`, or `paddock serve`, with these options and this folder, call "
+        "each\n"
+        "TOOL with the arguments JSON over the protocol, in one session, and print the "
+        "text\n"
+        "of the results, or with --json the whole results. --show prints each call "
+        "before "
+        "its\n"
         "result. The status is 1 if the session or the last call failed.\n"
         "\n"
-        "  paddock call . run '{\"command\": \"ls | wc -l\"}'\n";
+        "  paddock call . run '{\"command\": \"ls | wc -l\"}'\n"
+        "  paddock call serve . fs_stat '{\"path\": \"README.md\"}'\n";
 
 struct tool_call {
     const char *tool;
@@ -264,7 +270,7 @@ static void free_calls(struct calls *calls)
     free(calls->items);
 }
 
-/* What is not ours is for mcpath, as it stands; `argv` becomes its command line. */
+/* What is not ours is for the server, as it stands; `argv` becomes its command line. */
 static int take_own_options(int argc, char **argv, struct calls *calls, bool *help)
 {
     int count = 1;
@@ -283,7 +289,7 @@ static int take_own_options(int argc, char **argv, struct calls *calls, bool *he
 
 int cli_call(int argc, char **argv)
 {
-    char face[] = "mcpath"; /* what the program is called with decides what it is */
+    char mcpath[] = "mcpath", paddock[] = "paddock"; /* the name decides what it is */
     struct calls calls = { 0 };
     bool help = false;
     struct error err = { 0 };
@@ -292,7 +298,7 @@ int cli_call(int argc, char **argv)
         cli_print(str_of(usage));
         return 0;
     }
-    argv[0] = face;
+    argv[0] = argc > 1 && !strcmp(argv[1], "serve") ? paddock : mcpath;
     bool ok = take_calls(&argc, argv, &calls, &err);
     int status = ok ? run_calls(argv, &calls) : cli_fail(NAME, 2, &err);
     free_calls(&calls);
