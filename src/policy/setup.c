@@ -139,7 +139,7 @@ static bool take_limit(const json_t *object, const char *key, int64_t most, int6
 
 static bool parse_limits(const json_t *object, struct setup *out, struct error *err)
 {
-    int64_t steps, depth, memory;
+    int64_t steps = 0, depth = 0, memory = 0;
     if (!take_limit(object, "max_steps", INT64_MAX, &steps, err) ||
             !take_limit(object, "max_depth", UINT32_MAX, &depth, err) ||
             !take_limit(object, "max_memory_mib", UINT32_MAX, &memory, err))
