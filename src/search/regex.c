@@ -1,6 +1,7 @@
 #include "search/regex.h"
 
 #include "base/utf8.h"
+#include "policy/pyre.h"
 #include "search/literal.h"
 #include "search/nfa.h"
 #include "search/program.h"
@@ -16,10 +17,10 @@
 /* What copies share; it does not change. */
 struct shared {
     struct arena *arena;
-    struct re_tree tree; /* root NULL: a Perl pattern, or words */
-    struct str pattern;  /* Perl */
+    struct re_tree tree; /* root NULL: a Perl or Python pattern, or words */
+    struct str pattern;  /* Perl's, also if it was Python's */
     enum regex_flags flags;
-    bool perl, needs_longest;
+    bool perl, python, needs_longest;
     bool has_bytes, has_utf; /* which programs make sense */
     bool line_by_line;
     struct literals literals;
@@ -90,7 +91,7 @@ static enum program_flags program_flags(const struct shared *s, int which)
     if (s->flags & REGEX_NEWLINE)
         flags |= PROGRAM_LINES;
     if (which == UTF || which == EXACT_UTF)
-        flags |= s->perl ? PROGRAM_UTF : PROGRAM_UTF | PROGRAM_UCP;
+        flags |= s->perl && !s->python ? PROGRAM_UTF : PROGRAM_UTF | PROGRAM_UCP;
     if (which == EXACT_BYTES || which == EXACT_UTF)
         flags |= PROGRAM_EXACT;
     return flags | (s->perl ? PROGRAM_PERL : 0);
@@ -138,7 +139,8 @@ static struct shared *make_shared(enum regex_syntax syntax, enum regex_flags fla
 {
     struct shared *s = xcalloc(1, sizeof(*s));
     s->arena = arena_create();
-    s->perl = syntax == REGEX_PERL;
+    s->python = syntax == REGEX_PYTHON;
+    s->perl = s->python || syntax == REGEX_PERL;
     s->flags = flags;
     s->refs = 1;
     return s;
@@ -195,13 +197,32 @@ static bool compile_posix(
     return get_nfa(re) || error_set(err, ERR_LIMIT, "Regular expression too big");
 }
 
+/* As Perl's, once it is translated. */
+static bool compile_python(struct regex *re, struct str pattern, struct error *err)
+{
+    auto_buf text = BUF(MAX_SOURCE);
+    struct error unused;
+    enum pyre_flags flags = re->shared->flags & REGEX_FOLD ? PYRE_FOLD : 0;
+    if (!pyre_translate(pattern, flags, &text, err) ||
+            !compile_perl(re, buf_str(&text), err))
+        return false;
+    /* It may speak of characters that bytes cannot be. */
+    struct program **bytes = &re->programs[BYTES];
+    re->failed[BYTES] = re->shared->has_bytes && !*bytes &&
+                        !make_program(re->shared, BYTES, bytes, &unused);
+    re->shared->has_bytes &= !re->failed[BYTES];
+    return true;
+}
+
 bool regex_compile(struct str pattern, enum regex_syntax syntax, enum regex_flags flags,
         struct regex **out, struct error *err)
 {
     struct regex *re = xcalloc(1, sizeof(*re));
     re->shared = make_shared(syntax, flags);
-    if (!(re->shared->perl ? compile_perl(re, pattern, err)
-                           : compile_posix(re, pattern, syntax, err))) {
+    bool ok = re->shared->python ? compile_python(re, pattern, err)
+              : re->shared->perl ? compile_perl(re, pattern, err)
+                                 : compile_posix(re, pattern, syntax, err);
+    if (!ok) {
         regex_destroy(re);
         return false;
     }

@@ -13,7 +13,13 @@
 
 struct regex;
 
-enum regex_syntax { REGEX_BASIC, REGEX_EXTENDED, REGEX_PERL, REGEX_FIXED };
+enum regex_syntax {
+    REGEX_BASIC,
+    REGEX_EXTENDED,
+    REGEX_PERL,
+    REGEX_FIXED,
+    REGEX_PYTHON, /* of `re` (policy/pyre.h): errors and meaning are Python's */
+};
 
 enum regex_flags {
     REGEX_FOLD = 1 << 0,    /* ignore letter case */

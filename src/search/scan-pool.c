@@ -135,9 +135,10 @@ static void run_job(struct worker *w, struct scan_sink *sink)
     struct job *job = w->job;
     bool selected = false, ok = true;
     if (job->file && !w->pool->stop) {
-        struct scan_file file = {
-            .name = job->name, .with_name = job->with_name, .fd = vfile_fd(job->file)
-        };
+        struct scan_file file = { .name = job->name,
+            .with_name = job->with_name,
+            .file = job->file,
+            .fd = vfile_fd(job->file) };
         sink->any_printed = false;
         ok = w->pool->ops->search(w->searcher, &file, sink, &selected);
         if (sink->out.len || sink->messages.len)

@@ -357,7 +357,7 @@ static bool find_match(
             REGEX_LIMIT) {
         if (!s->failed)
             message(s, "exceeded PCRE's backtracking limit");
-        s->failed = true;
+        s->failed = s->sink->gave_up = true;
         s->stopped = s->scan->stop_at_limit;
         if (s->stopped || *stop + 1 >= end)
             return false;
@@ -480,6 +480,7 @@ static void start_file(
     s->file = file;
     s->sink = sink;
     s->any_printed = &sink->any_printed;
+    sink->gave_up = false;
     s->len = s->pos = s->counted = 0;
     s->offset = s->line = s->printed = s->after_left = s->selected = 0;
     s->at_eof = s->binary = s->withheld = s->failed = s->stopped = false;

@@ -50,6 +50,7 @@ struct scan {
 struct scan_sink {
     struct buf out, messages;
     bool any_printed; /* a line: the next group of lines is set apart */
+    bool gave_up;     /* a line of this file took too many steps to match */
     /* Take what is in `out` and `messages`; false: stop.  Called when `out` is full
      * enough and, with `force`, at the end. */
     bool (*flush)(struct scan_sink *s, bool force);
@@ -60,7 +61,8 @@ struct scan_sink {
 struct scan_file {
     const char *name; /* shown */
     bool with_name;
-    int fd; /* a regular file, or -1: ask `read` */
+    struct vfile *file; /* in a thread of the pool: what was submitted */
+    int fd;             /* a regular file, or -1: ask `read` */
     /* Up to `size` bytes to `to`; 0: the end, or a failure, which is *errnum then. */
     size_t (*read)(void *source, char *to, size_t size, int *errnum);
     void *source;

@@ -6,6 +6,8 @@ const struct tool_source tool_sources[] = {
     { "edit", tool_json_edit, TOOL_IN_SHELL },
     { "fs_append", tool_json_fs_append, TOOL_IN_POOL },
     { "fs_delete", tool_json_fs_delete, TOOL_IN_POOL },
+    { "fs_find", tool_json_fs_find, TOOL_IN_POOL },
+    { "fs_grep", tool_json_fs_grep, TOOL_IN_POOL },
     { "fs_readfile", tool_json_fs_readfile, TOOL_IN_POOL },
     { "fs_stat", tool_json_fs_stat, TOOL_IN_POOL },
     { "run", tool_json_run, TOOL_IN_SHELL },

@@ -255,5 +255,7 @@ static bool run(struct worker *w, const json_t *args, struct arena *arena,
 
 TOOL(fs_append)
 TOOL(fs_delete)
+TOOL(fs_find)
+TOOL(fs_grep)
 TOOL(fs_readfile)
 TOOL(fs_stat)

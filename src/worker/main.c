@@ -28,6 +28,8 @@ static const struct {
     { "edit", worker_edit },
     { "fs_append", worker_fs_append },
     { "fs_delete", worker_fs_delete },
+    { "fs_find", worker_fs_find },
+    { "fs_grep", worker_fs_grep },
     { "fs_readfile", worker_fs_readfile },
     { "fs_stat", worker_fs_stat },
     { "run", worker_run },

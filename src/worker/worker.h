@@ -29,7 +29,8 @@ worker_tool_fn worker_run;  /* run a command line in the shell */
 worker_tool_fn worker_edit; /* replace text in a file */
 
 /* One file or tree, by host-like paths (worker/fs.h). */
-worker_tool_fn worker_fs_append, worker_fs_delete, worker_fs_readfile, worker_fs_stat;
+worker_tool_fn worker_fs_append, worker_fs_delete, worker_fs_find, worker_fs_grep,
+        worker_fs_readfile, worker_fs_stat;
 
 /* paddock-worker --shell ...: the shell for a person or a pipe instead of a server. */
 int worker_shell_main(int argc, char **argv);

@@ -1,0 +1,382 @@
+/*
+ * fs_grep: files are searched by the engine of grep, in helper threads when there are
+ * many.  A thread hands over what it found as records, and this one writes the reply: it
+ * alone knows how many matches there were before.
+ */
+#include "base/utf8.h"
+#include "search/scan.h"
+#include "search/text.h"
+#include "worker/fs-select.h"
+
+#include <errno.h>
+
+#define DEFAULT_RESULTS 100
+#define MAX_CONTEXT     1000
+#define MAX_LINE        300    /* characters shown of one */
+#define LEAD            100    /* characters before a match that is far in the line */
+#define MAX_REPLY       100000 /* bytes */
+#define LONGEST_LINE    ((size_t)64 << 20)
+#define POOL_AFTER      16 /* files: fewer are searched before threads would have started */
+
+/* What a thread says of a file instead of lines. */
+enum { SAYS_BINARY = 'B', SAYS_UNREADABLE = 'U', SAYS_GAVE_UP = 'L' };
+
+/* One line in a sink's `out`; its text follows. */
+struct record {
+    uint64_t number;
+    uint32_t len;
+    char mark; /* of struct scan_line */
+};
+
+struct grep {
+    struct fs *fs;
+    struct fs_select *select;
+    struct scan scan;
+    struct scan_pool *pool; /* NULL: not started */
+    struct searcher *searcher;
+    bool single; /* one file that was named: never skipped as binary */
+    uint64_t max, matches, binary, unreadable, files;
+    bool more;     /* than `max` */
+    char *gave_up; /* the file in which the expression took too long, or NULL */
+
+    uint64_t last; /* number of the last match, in the file being written */
+    bool apart;    /* after that, a separator came */
+};
+
+struct searcher {
+    const struct grep *grep;
+    struct scanner *scanner;
+    struct regex *re;
+    struct text_reader reader;
+};
+
+static void *create_searcher(void *owner)
+{
+    struct grep *g = owner;
+    struct searcher *s = xcalloc(1, sizeof(*s));
+    s->grep = g;
+    s->re = regex_copy(g->scan.re);
+    s->scanner = scanner_create(&g->scan, s->re);
+    return s;
+}
+
+static void destroy_searcher(void *p)
+{
+    struct searcher *s = p;
+    scanner_destroy(s->scanner);
+    regex_destroy(s->re);
+    text_reader_finish(&s->reader);
+    free(s);
+}
+
+/* Where the part of a long line begins that shows its match. */
+static size_t window_start(struct str text, struct regex *re, size_t shown)
+{
+    struct regex_match m;
+    if (regex_search(re, text, 0, false, &m) != REGEX_YES || (size_t)m.end[0] <= shown)
+        return 0;
+    size_t at = (size_t)m.start[0];
+    for (int i = 0; i < LEAD && at; i++)
+        do
+            at--;
+        while (at && (text.data[at] & 0xC0) == 0x80);
+    return at;
+}
+
+static void add_cut(
+        struct str text, const struct scan_line *line, struct regex *re, struct buf *out)
+{
+    size_t shown = utf8_offset(text, MAX_LINE);
+    size_t from = line->mark == ':' ? window_start(text, re, shown) : 0;
+    struct str rest = str_from(text, from);
+    struct str part = str_sub(rest, 0, utf8_offset(rest, MAX_LINE));
+    buf_addf(out, "%s%.*s [truncated: line too long]", from ? "[...] " : "",
+            STR_ARG(part));
+}
+
+static void add_record(const struct scan_line *line, struct regex *re, struct buf *out)
+{
+    struct record r = { .number = line->number, .mark = line->mark };
+    size_t at = out->len;
+    buf_add(out, (struct str){ (const char *)&r, sizeof(r) });
+    if (utf8_offset(line->text, MAX_LINE) < line->text.len)
+        add_cut(line->text, line, re, out);
+    else
+        buf_add(out, line->text);
+    r.len = (uint32_t)(out->len - at - sizeof(r));
+    memcpy(out->data + at, &r, sizeof(r));
+}
+
+static size_t read_text(void *source, char *to, size_t size, int *errnum)
+{
+    size_t got = 0;
+    *errnum = text_read(source, to, size, &got);
+    return got;
+}
+
+static bool say(struct scan_sink *sink, char what)
+{
+    buf_clear(&sink->messages);
+    buf_addc(&sink->messages, what);
+    return false;
+}
+
+static bool search_file(
+        void *p, const struct scan_file *file, struct scan_sink *sink, bool *selected)
+{
+    struct searcher *s = p;
+    *selected = false;
+    if (text_start(&s->reader, file->file))
+        return say(sink, SAYS_UNREADABLE);
+    if (s->reader.has_nul && !s->grep->single)
+        return say(sink, SAYS_BINARY);
+    const struct scan_file text = {
+        .name = file->name, .fd = -1, .read = read_text, .source = &s->reader
+    };
+    bool ok = scan_file(s->scanner, &text, sink, selected);
+    return ok || say(sink, sink->gave_up ? SAYS_GAVE_UP : SAYS_UNREADABLE);
+}
+
+/* A line goes into the reply; false: there are more matches than that may have. */
+static bool write_record(
+        struct grep *g, const char *name, const struct record *r, struct str text)
+{
+    struct buf *out = g->fs->text;
+    bool full = g->matches == g->max || out->len > MAX_REPLY;
+    if (r->mark == ':' && full) {
+        g->more = true;
+        return false;
+    }
+    if (full && (!r->mark || g->apart || r->number > g->last + g->scan.after)) {
+        g->apart = true; /* what belongs to a match that is not shown */
+        return true;
+    }
+    if (!r->mark) {
+        buf_addf(out, "%.*s\n", STR_ARG(text));
+        return true;
+    }
+    g->matches += r->mark == ':';
+    g->last = r->mark == ':' ? r->number : g->last;
+    buf_addf(out, "%s%c%llu%c %.*s\n", name, r->mark, (unsigned long long)r->number,
+            r->mark, STR_ARG(text));
+    return true;
+}
+
+static void hear(struct grep *g, const char *name, struct str messages)
+{
+    if (!messages.len)
+        return;
+    char what = messages.data[messages.len - 1];
+    g->binary += what == SAYS_BINARY;
+    g->unreadable += what == SAYS_UNREADABLE;
+    if (what == SAYS_GAVE_UP && !g->gave_up)
+        g->gave_up = xstrdup(name);
+}
+
+static bool print_records(void *owner, const struct scan_text *text)
+{
+    struct grep *g = owner;
+    if (!*text->separated) { /* the first of this file */
+        *text->separated = true;
+        g->last = 0;
+        g->apart = g->matches == g->max;
+    }
+    hear(g, text->name, text->messages);
+    struct str rest = text->out;
+    while (rest.len) {
+        struct record r;
+        memcpy(&r, rest.data, sizeof(r));
+        if (!write_record(g, text->name, &r, str_sub(rest, sizeof(r), r.len)))
+            return false;
+        rest = str_from(rest, sizeof(r) + r.len);
+    }
+    return !g->gave_up;
+}
+
+static bool file_ended(void *owner, const char *name, bool selected, bool failed)
+{
+    (void)name, (void)selected, (void)failed;
+    return !((struct grep *)owner)->gave_up;
+}
+
+static const struct scan_pool_ops pool_ops = {
+    .create = create_searcher,
+    .destroy = destroy_searcher,
+    .search = search_file,
+    .print = print_records,
+    .ended = file_ended,
+};
+
+static bool keep(struct scan_sink *sink, bool force)
+{
+    (void)force;
+    return sink->out.len < LONGEST_LINE;
+}
+
+static bool alive(struct scan_sink *sink, uint64_t steps)
+{
+    struct grep *g = sink->owner;
+    return budget_spend(&g->fs->budget, steps);
+}
+
+/* Without threads; takes the file over. */
+static bool search_here(struct grep *g, struct vfile *file, const char *name)
+{
+    struct scan_sink sink = { .out = BUF(2 * LONGEST_LINE),
+        .messages = BUF(65536),
+        .flush = keep,
+        .alive = alive,
+        .owner = g };
+    const struct scan_file one = { .name = name, .file = file, .fd = -1 };
+    bool selected, separated = false;
+    if (!g->searcher)
+        g->searcher = create_searcher(g);
+    search_file(g->searcher, &one, &sink, &selected);
+    const struct scan_text text = { name, buf_str(&sink.out), buf_str(&sink.messages),
+        &separated };
+    bool more = print_records(g, &text);
+    buf_finish(&sink.out);
+    buf_finish(&sink.messages);
+    vfile_close(file);
+    return more;
+}
+
+static bool search_found(struct grep *g, const struct fs_found *found)
+{
+    struct vfile *file;
+    struct vfs_stat st;
+    if (found->type != VFS_FILE && found->type != VFS_LINK)
+        return true;
+    int errnum = vfs_open(g->fs->vfs, found->at, VFS_READ, 0, &file);
+    if (errnum) {
+        g->unreadable++;
+        return true;
+    }
+    if (vfile_stat(file, &st) || st.type != VFS_FILE) {
+        vfile_close(file);
+        return true;
+    }
+    char *name = arena_cstr(g->fs->arena, found->shown);
+    if (!g->pool && ++g->files == POOL_AFTER)
+        g->pool = scan_pool_create(&pool_ops, g, &g->fs->budget);
+    if (g->pool && vfile_fd(file) >= 0)
+        return scan_pool_submit(g->pool, file, name, true);
+    /* Threads and a store that is no real file would get in each other's way. */
+    scan_pool_finish(TAKE(g->pool));
+    return !g->gave_up && !g->more && search_here(g, file, name);
+}
+
+static void search_all(struct grep *g)
+{
+    struct fs_found found;
+    while (fs_select_next(g->select, &found))
+        if (!search_found(g, &found))
+            break;
+    scan_pool_finish(TAKE(g->pool));
+}
+
+static void add_count(struct buf *out, uint64_t count, const char *what)
+{
+    if (count)
+        buf_addf(out, "%s%llu %s.", out->len ? " " : "", (unsigned long long)count, what);
+}
+
+static void write_end(struct grep *g)
+{
+    auto_buf notes = BUF(4096);
+    struct buf *out = g->fs->text;
+    if (g->more)
+        buf_addf(&notes,
+                "Showing first %llu matches. To see more: raise max_results, or narrow "
+                "path, file_glob or grep_regex.",
+                (unsigned long long)g->matches);
+    add_count(&notes, g->binary, "binary file(s) skipped");
+    add_count(&notes, g->unreadable, "unreadable file(s) skipped");
+    fs_select_notes(g->select, &notes);
+    if (!g->matches)
+        buf_addf(out, "No matches for '%.*s' found under '%.*s'.",
+                STR_ARG(fs_text_arg(g->fs, "grep_regex")),
+                STR_ARG(fs_select_start(g->select)->given));
+    if (notes.len)
+        buf_addf(out, g->matches ? "\n[%s]" : " (%s)", notes.data);
+    if (notes.len || !g->matches)
+        buf_addc(out, '\n');
+}
+
+static bool run(struct grep *g)
+{
+    search_all(g);
+    if (fs_select_failed(g->select))
+        return true;
+    if (g->gave_up)
+        return fs_fail(g->fs,
+                "grep_regex needs too many steps for a line of '%s'; make it simpler, "
+                "e.g. without nested repeats like (a+)+",
+                g->gave_up);
+    write_end(g);
+    return false;
+}
+
+static bool check_start(struct grep *g)
+{
+    enum vfs_type type = fs_select_start_type(g->select);
+    struct vfile *file;
+    g->single = type != VFS_DIR;
+    if (!g->single)
+        return true;
+    if (type != VFS_FILE)
+        return !fs_fail_type(g->fs, fs_select_start(g->select), type);
+    int errnum = vfs_open(g->fs->vfs, fs_select_start(g->select)->at, VFS_READ, 0, &file);
+    if (errnum)
+        return !fs_fail_errno(g->fs, "read", fs_select_start(g->select), errnum);
+    vfile_close(file);
+    return true;
+}
+
+/* Everything that the arguments say about matching and showing. */
+static bool set_up(struct grep *g)
+{
+    struct fs *fs = g->fs;
+    struct error err;
+    struct str pattern = fs_text_arg(fs, "grep_regex");
+    int64_t max = fs_int_arg(fs, "max_results", 0);
+    int64_t per_file = fs_int_arg(fs, "max_results_per_file", 0);
+    int64_t context = fs_int_arg(fs, "context_lines", g->single ? 4 : 1);
+    unsigned flags = REGEX_NEWLINE | REGEX_NO_GROUPS;
+    flags |= fs_bool_arg(fs, "case_sensitive", false) ? 0 : REGEX_FOLD;
+    g->max = max > 0 ? (uint64_t)max : max ? 1 : DEFAULT_RESULTS;
+    context = context < 0 ? 0 : context < MAX_CONTEXT ? context : MAX_CONTEXT;
+    g->scan = (struct scan){ .line_numbers = true,
+        .no_messages = true,
+        .binary = BINARY_TEXT,
+        .max_count = per_file > 0 ? per_file : INT64_MAX,
+        .before = (uint64_t)context,
+        .after = (uint64_t)context,
+        .group_separator = "--",
+        .sets_apart = true,
+        .stop_at_limit = true,
+        .eol = '\n',
+        .max_line = LONGEST_LINE,
+        .show = add_record };
+    if (g->max < INT64_MAX && g->scan.max_count > (int64_t)g->max)
+        g->scan.max_count = (int64_t)g->max + 1; /* one more says that there are more */
+    if (regex_compile(pattern, REGEX_PYTHON, (enum regex_flags)flags, &g->scan.re, &err))
+        return true;
+    return !fs_fail(fs, "Invalid grep_regex '%.*s': %s", STR_ARG(pattern), err.message);
+}
+
+bool fs_grep(struct fs *fs)
+{
+    if (!fs_text_arg(fs, "grep_regex").len)
+        return fs_fail(fs, "grep_regex is empty");
+    struct grep g = { .fs = fs, .select = fs_select_create(fs, true) };
+    if (!g.select)
+        return true;
+    bool is_error = !check_start(&g) || !set_up(&g) || run(&g);
+    if (g.searcher)
+        destroy_searcher(g.searcher);
+    regex_destroy(g.scan.re);
+    fs_select_destroy(g.select);
+    free(g.gave_up);
+    return is_error;
+}
