@@ -13,6 +13,7 @@
 struct capture {
     struct output output;
     uint64_t written;
+    bool in_line; /* what was written last was no newline */
     volatile sig_atomic_t *alarm;
 };
 
@@ -21,6 +22,8 @@ static int collect(void *user, struct str data)
     struct capture *c = user;
     output_add(&c->output, data);
     c->written += data.len;
+    if (data.len)
+        c->in_line = data.data[data.len - 1] != '\n';
     if (c->written > MAX_WRITTEN && !*c->alarm)
         *c->alarm = BUDGET_OUTPUT;
     return 0;
@@ -53,22 +56,52 @@ static int run_captured(struct worker *w, struct str command, struct capture *ca
     return status;
 }
 
+/*
+ * A command says no more than "Permission denied".  Which rule that was is said at the
+ * end if something went wrong, and always if a change was refused.
+ */
+static void tell_refusal(const struct worker *w, int status, struct capture *capture)
+{
+    const struct refusal *why = vfs_refusal(w->vfs);
+    if (!why || (!status && !w->notes.change_refused))
+        return;
+    auto_buf line = BUF((size_t)1 << 16);
+    buf_addf(&line, "%s[%.*s: refused: %.*s: %.*s ", capture->in_line ? "\n" : "",
+            STR_ARG(w->setup->name), STR_ARG(buf_str(&why->what)),
+            STR_ARG(buf_str(&why->rule)));
+    origin_write(&why->origin, &line);
+    buf_add(&line, STR("]\n"));
+    output_add(&capture->output, buf_str(&line));
+}
+
 bool worker_run(struct worker *w, const json_t *args, struct arena *arena UNUSED,
         struct buf *text)
 {
     struct capture capture = { .alarm = w->alarm };
     output_init(&capture.output, w->setup->max_output);
     int status = run_captured(w, json_str(json_object_get(args, "command")), &capture);
+    tell_refusal(w, status, &capture);
     output_write(&capture.output, status, text);
     output_finish(&capture.output);
     return false; /* a command that fails is an answer, not an error of the tool */
 }
 
+/* "~/x" in a view that has a home. */
+static struct str expand_home(
+        const struct worker *w, struct str path, struct arena *arena)
+{
+    struct str home = w->setup->paths ? path_policy_home(w->setup->paths) : STR("");
+    if (!home.len || !(str_is(path, "~") || str_starts(path, STR("~/"))))
+        return path;
+    return str_of(
+            arena_printf(arena, "%.*s%.*s", STR_ARG(home), STR_ARG(str_from(path, 1))));
+}
+
 static bool edit(struct worker *w, struct edit_request *request, struct arena *arena,
         struct edit_result *out, struct str *detail, struct error *err)
 {
-    int error =
-            vpath_parse(request->shown_path, shell_cwd(w->shell), arena, &request->path);
+    struct str path = expand_home(w, request->shown_path, arena);
+    int error = vpath_parse(path, shell_cwd(w->shell), arena, &request->path);
     if (error)
         return error_set(err, ERR_INVALID, "%s", strerror(error));
     return edit_apply(w->vfs, request, arena, out, detail, err);
@@ -108,5 +141,9 @@ bool worker_edit(
     if (detail.len)
         buf_addc(text, '\n');
     buf_add(text, detail);
+    if (vfs_refusal(w->vfs)) {
+        buf_addc(text, '\n');
+        refusal_write(vfs_refusal(w->vfs), text);
+    }
     return true;
 }
