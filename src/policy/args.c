@@ -3,12 +3,14 @@
 #include "policy/deputy.h"
 
 #include <ctype.h>
+#include <limits.h>
 #include <pwd.h>
 #include <unistd.h>
 
 struct scan {
     struct command_step *step;
     struct str cwd, argument; /* the argument that is looked at */
+    bool may_go_up;           /* there is a "..", maybe coded, somewhere in it */
     enum args_program program;
     struct refusal *why;
 };
@@ -120,16 +122,28 @@ static bool may_create(const struct scan *s)
     return s->step->section->sandbox == SANDBOX_NONE;
 }
 
+static bool has_script_mark(struct str path)
+{
+    for (size_t i = 0; i < path.len; i++)
+        if (strchr(",^$*?[](){}|+;\\\"'<>", path.data[i]))
+            return true;
+    return false;
+}
+
 /*
  * Outside, a text that names nothing is no path: "/foo/d" is a script for sed as long as
- * there is no "/foo".
+ * there is no "/foo", and so is "/foo/,/^bar/p" as long as there is no "/foo/,".
  */
 static bool names_nothing(const struct scan *s, const struct place *place)
 {
+    if (place->exists || (may_create(s) && !access("/", W_OK)))
+        return false;
+    if (!place->parent_exists && has_script_mark(place->path))
+        return true;
     struct str top = str_from(place->path, 1);
     const char *first =
             arena_printf(s->step->arena, "/%.*s", (int)strcspn(top.data, "/"), top.data);
-    return access(first, F_OK) && !(may_create(s) && !access("/", W_OK));
+    return access(first, F_OK);
 }
 
 static bool judge_place(
@@ -224,8 +238,18 @@ static bool judge_home(const struct scan *s, const struct args_part *part)
     return judge_at(s, STR("/"), &at_home);
 }
 
+/* Nothing has a name that long, and so nothing is below it. */
+static bool is_no_name(const struct scan *s, struct str text)
+{
+    struct str name = str_sub(text, 0, NAME_MAX + 1);
+    return name.len > NAME_MAX && !memchr(name.data, '/', name.len) &&
+           !(s->may_go_up && memmem(text.data, text.len, "..", 2));
+}
+
 static bool judge(const struct scan *s, const struct args_part *part)
 {
+    if (is_no_name(s, part->text))
+        return true;
     struct str text = part->text, workspace = s->step->policy->workspace_real;
     if (is_harmless_device(text))
         return true;
@@ -243,7 +267,11 @@ static bool judge(const struct scan *s, const struct args_part *part)
 static bool check_argument(struct scan *s)
 {
     struct args_parts parts;
-    args_find_parts(s->program, s->argument, is_file, s, s->step->arena, &parts);
+    struct str a = s->argument;
+    s->may_go_up =
+            a.len && (memchr(a.data, '%', a.len) || memmem(a.data, a.len, "..", 2));
+    if (!args_find_parts(s->program, a, is_file, s, s->step->arena, &parts))
+        return refuse_endless(s, a);
     for (size_t i = 0; i < parts.count; i++)
         if (!judge(s, &parts.items[i]))
             return false;

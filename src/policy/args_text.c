@@ -3,11 +3,12 @@
 #include <ctype.h>
 #include <strings.h>
 
-#define SEPARATORS  "=,:;@<"
-#define MAX_BUNDLE  12   /* letters of a short option with a value behind them */
-#define MAX_TAIL    8192 /* bytes of a part that does not begin the argument */
-#define MAX_SCHEME  32
-#define MAX_MACHINE 255
+#define SEPARATORS    "=,:;@<"
+#define MAX_BUNDLE    12   /* letters of a short option with a value behind them */
+#define MAX_TAIL      4200 /* bytes of a part that does not begin the argument */
+#define MAX_SCHEME    32
+#define MAX_MACHINE   255
+#define MAX_FILE_URLS 64 /* in one argument */
 
 static bool is_one_of(char c, const char *set)
 {
@@ -38,11 +39,20 @@ enum args_program args_program_of(struct str command)
         const char *name;
         enum args_program program;
     } table[] = {
+        { "awk", ARGS_FIELDS },
+        { "cut", ARGS_FIELDS },
+        { "gawk", ARGS_FIELDS },
         { "git", ARGS_GIT },
         { "gsed", ARGS_SED },
+        { "join", ARGS_FIELDS },
+        { "kubectl", ARGS_PODS },
+        { "mawk", ARGS_FIELDS },
         { "p4", ARGS_P4 },
+        { "paste", ARGS_FIELDS },
         { "perl", ARGS_SED },
         { "sed", ARGS_SED },
+        { "sort", ARGS_FIELDS },
+        { "tr", ARGS_FIELDS },
     };
     const char *slash = command.len ? memrchr(command.data, '/', command.len) : NULL;
     if (slash)
@@ -74,30 +84,14 @@ size_t args_url_scheme(struct str text)
  * ffmpeg's concat:, ImageMagick's text:, ... */
 static bool is_local_scheme(struct str scheme)
 {
-    static const char *const words[] = { "cache", "caption", "concat", "dir",
-        "docker-archive", "label", "local", "msl", "mvg", "oci", "oci-archive", "path",
-        "sqlite", "sqlite3", "subfile", "text", "unix" };
+    static const char *const words[] = { "caption", "concat", "docker-archive", "label",
+        "local", "msl", "mvg", "oci", "oci-archive", "sqlite", "sqlite3", "subfile",
+        "text", "unix" };
     for (size_t i = 0; i < ARRAY_LEN(words); i++)
         if (scheme.len == strlen(words[i]) &&
                 !strncasecmp(scheme.data, words[i], scheme.len))
             return true;
     return scheme.len >= 4 && !strncasecmp(scheme.data + scheme.len - 4, "file", 4);
-}
-
-static void add(
-        struct arena *arena, struct args_parts *parts, struct str text, bool is_sentence)
-{
-    if (!text.len)
-        return;
-    if (parts->count == parts->cap) {
-        size_t cap = parts->cap ? parts->cap * 2 : 16;
-        struct args_part *more = arena_alloc(arena, cap * sizeof(*more));
-        if (parts->count)
-            memcpy(more, parts->items, parts->count * sizeof(*more));
-        parts->items = more;
-        parts->cap = cap;
-    }
-    parts->items[parts->count++] = (struct args_part){ text, is_sentence };
 }
 
 struct search {
@@ -108,7 +102,34 @@ struct search {
     struct arena *arena;
     struct args_parts *parts;
     bool is_sentence;
+    unsigned file_urls;
 };
+
+/* "/" between fields; the "//" of a URL whose scheme is a pattern. */
+static bool is_mere_slash(const struct search *s, struct str text)
+{
+    if (str_is(text, "/"))
+        return s->program == ARGS_FIELDS;
+    const char *from = s->argument.data, *to = from + s->argument.len;
+    bool is_behind = text.data > from && text.data < to;
+    return str_is(text, "//") && is_behind && text.data[-1] == ':';
+}
+
+static void add(const struct search *s, struct str text)
+{
+    struct args_parts *parts = s->parts;
+    if (!text.len || is_mere_slash(s, text))
+        return;
+    if (parts->count == parts->cap) {
+        size_t cap = parts->cap ? parts->cap * 2 : 16;
+        struct args_part *more = arena_alloc(s->arena, cap * sizeof(*more));
+        if (parts->count)
+            memcpy(more, parts->items, parts->count * sizeof(*more));
+        parts->items = more;
+        parts->cap = cap;
+    }
+    parts->items[parts->count++] = (struct args_part){ text, s->is_sentence };
+}
 
 static int hex_digit(char c)
 {
@@ -134,9 +155,11 @@ static struct str decode(struct arena *arena, struct str text)
 }
 
 /* What follows "file:" may have a machine's name before the path, and a query after. */
-static void add_file_url(const struct search *s, struct str rest)
+static void add_file_url(struct search *s, struct str rest)
 {
-    struct str variants[4];
+    struct str variants[3];
+    if (++s->file_urls > MAX_FILE_URLS)
+        return;
     size_t count = 0;
     variants[count++] = rest;
     if (str_starts(rest, STR("//"))) {
@@ -146,9 +169,9 @@ static void add_file_url(const struct search *s, struct str rest)
     }
     for (size_t i = 0; i < count; i++) {
         struct str path = variants[i], query = str_sub(path, 0, span(path, "?#"));
-        add(s->arena, s->parts, decode(s->arena, path), s->is_sentence);
+        add(s, decode(s->arena, path));
         if (query.len < path.len)
-            add(s->arena, s->parts, decode(s->arena, query), s->is_sentence);
+            add(s, decode(s->arena, query));
     }
 }
 
@@ -156,10 +179,11 @@ static void add_file_url(const struct search *s, struct str rest)
  * that name, and one letter is no machine. */
 static bool is_elsewhere(const struct search *s, struct str before)
 {
-    if (before.len < 2 || before.len > MAX_MACHINE || before.data[0] == '-')
+    bool in_pods = s->program == ARGS_PODS;
+    if (before.len < 2 || before.len > MAX_MACHINE || is_one_of(before.data[0], "-/"))
         return false;
     for (size_t i = 0; i < before.len; i++)
-        if (!is_word(before.data[i]))
+        if (!is_word(before.data[i]) && !(before.data[i] == '/' && in_pods))
             return false;
     return !str_is(before, "..") && !is_local_scheme(before) &&
            !s->is_file(s->user, before);
@@ -174,17 +198,20 @@ static bool goes_up(struct str path)
     return false;
 }
 
-/* A part begins at `at`: all the rest is one, and so is what comes before the next mark
- * of a list. */
-static void add_from(const struct search *s, size_t at)
+static struct str tail(const struct search *s, size_t at)
 {
     struct str rest = str_from(s->argument, at);
-    if (at && rest.len > MAX_TAIL)
-        rest.len = MAX_TAIL;
-    add(s->arena, s->parts, rest, s->is_sentence);
-    size_t item = span(rest, ",:;");
-    if (item < rest.len)
-        add(s->arena, s->parts, str_sub(rest, 0, item), s->is_sentence);
+    return at ? str_sub(rest, 0, MAX_TAIL) : rest;
+}
+
+/* A part begins at `at`: all the rest is one, and so is what comes before the next mark
+ * of a list, at `mark`. */
+static void add_from(const struct search *s, size_t at, size_t mark)
+{
+    struct str rest = tail(s, at);
+    add(s, rest);
+    if (mark - at < rest.len)
+        add(s, str_sub(rest, 0, mark - at));
 }
 
 /* The end of a URL is not in sight: what follows a comma may be the next of a list. */
@@ -201,25 +228,34 @@ static size_t next_mark(const struct search *s, size_t at)
     return at + span(str_from(s->argument, at), marks);
 }
 
-static void find_items(const struct search *s)
+/* Where the part that begins at `at` ends; adds it.  `*mark` is the next mark of a list,
+ * if it is not behind us. */
+static size_t find_item(struct search *s, size_t at, size_t *mark)
 {
-    size_t at = 0;
-    while (at < s->argument.len) {
-        struct str rest = str_from(s->argument, at);
-        size_t scheme = scheme_length(rest), end;
-        bool local = scheme && is_local_scheme(str_sub(rest, 0, scheme));
-        if (local)
-            add_file_url(s, str_from(rest, scheme + 1));
-        if (args_url_scheme(rest) && !local) {
-            add(s->arena, s->parts, rest, s->is_sentence);
-            end = skip_url(s->argument, at);
-        } else {
-            add_from(s, at);
-            end = next_mark(s, at);
-        }
-        bool colon = end < s->argument.len && s->argument.data[end] == ':';
-        struct str behind = str_from(s->argument, end + 1);
-        if (colon && is_elsewhere(s, str_sub(rest, 0, end - at)) && !goes_up(behind))
+    struct str rest = tail(s, at);
+    size_t scheme = scheme_length(rest);
+    bool local = scheme && is_local_scheme(str_sub(rest, 0, scheme));
+    if (local)
+        add_file_url(s, str_from(rest, scheme + 1));
+    if (args_url_scheme(rest) && !local) {
+        add(s, rest);
+        return skip_url(s->argument, at);
+    }
+    if (*mark < at || !at)
+        *mark = at + span(str_from(s->argument, at), ",:;");
+    add_from(s, at, *mark);
+    return next_mark(s, at);
+}
+
+static void find_items(struct search *s)
+{
+    struct str a = s->argument;
+    size_t at = 0, mark = 0;
+    while (at < a.len) {
+        size_t end = find_item(s, at, &mark);
+        bool colon = end < a.len && a.data[end] == ':';
+        if (colon && is_elsewhere(s, str_sub(a, at, end - at)) &&
+                !goes_up(tail(s, end + 1)))
             end = next_mark(s, end + 1);
         at = end + 1;
     }
@@ -234,10 +270,7 @@ static void find_attached(const struct search *s)
     for (size_t i = 2; i < a.len && i <= MAX_BUNDLE; i++) {
         if (!isalnum((unsigned char)a.data[i - 1]))
             return;
-        add(s->arena, s->parts, str_from(a, i), s->is_sentence);
-        size_t item = span(str_from(a, i), ",:;");
-        if (i + item < a.len)
-            add(s->arena, s->parts, str_sub(a, i, item), s->is_sentence);
+        add_from(s, i, i + span(tail(s, i), ",:;"));
     }
 }
 
@@ -267,33 +300,44 @@ static bool has_blank(struct str s)
 }
 
 /* Words of a person: all of them, and what follows a '=', may still be a name. */
-static void find_in_sentence(const struct search *s)
+static void find_in_sentence(struct search *s)
 {
     struct str rest = s->argument;
     size_t scheme = scheme_length(rest);
     if (scheme && is_local_scheme(str_sub(rest, 0, scheme)))
         add_file_url(s, str_from(rest, scheme + 1));
-    add(s->arena, s->parts, rest, true);
+    add(s, rest);
     for (size_t at = span(rest, "="); at < rest.len; at++)
         if (rest.data[at] == '=')
-            add(s->arena, s->parts, str_sub(rest, at + 1, MAX_TAIL), true);
+            add(s, str_sub(rest, at + 1, MAX_TAIL));
 }
 
-void args_find_parts(enum args_program program, struct str argument,
+bool args_find_parts(enum args_program program, struct str argument,
         args_is_file_fn *is_file, const void *user, struct arena *arena,
         struct args_parts *out)
 {
-    struct search s = { program, argument, is_file, user, arena, out,
-        has_blank(argument) };
+    struct search s = {
+        .program = program,
+        .argument = argument,
+        .is_file = is_file,
+        .user = user,
+        .arena = arena,
+        .parts = out,
+        .is_sentence = has_blank(argument),
+    };
     *out = (struct args_parts){ NULL, 0, 0 };
+    if (!argument.len)
+        return true;
     bool pathspec = program == ARGS_GIT && str_starts(argument, STR(":"));
     bool depot = program == ARGS_P4 && str_starts(argument, STR("//"));
     if (pathspec || depot)
-        return;
+        return true;
     find_attached(&s);
-    if (program == ARGS_SED && is_substitution(argument)) {
-        add(arena, out, argument, s.is_sentence);
-        return;
+    bool is_address = argument.data[0] == '/';
+    bool is_script = program == ARGS_SED && is_substitution(argument);
+    if (is_script || (is_address && (program == ARGS_SED || program == ARGS_FIELDS))) {
+        add(&s, argument);
+        return true;
     }
     /* NAME=VALUE is no sentence, whatever the value. */
     struct str name = str_sub(argument, 0, span(argument, "="));
@@ -301,4 +345,5 @@ void args_find_parts(enum args_program program, struct str argument,
         find_in_sentence(&s);
     else
         find_items(&s);
+    return s.file_urls <= MAX_FILE_URLS;
 }

@@ -14,9 +14,11 @@
 /* Programs that read some texts in a way of their own. */
 enum args_program {
     ARGS_OTHER,
-    ARGS_GIT, /* REVISION:PATH, and :PATH from the top of the repository */
-    ARGS_P4,  /* //DEPOT/PATH */
-    ARGS_SED, /* s,OLD,NEW, */
+    ARGS_FIELDS, /* take "/" between fields, and read no folder */
+    ARGS_GIT,    /* REVISION:PATH, and :PATH from the top of the repository */
+    ARGS_P4,     /* //DEPOT/PATH */
+    ARGS_PODS,   /* NAMESPACE/POD:PATH */
+    ARGS_SED,    /* s,OLD,NEW, */
 };
 
 enum args_program args_program_of(struct str command);
@@ -33,10 +35,10 @@ struct args_parts {
 
 /*
  * In `arena`.  `is_file(user, name)` tells whether there is something of that name, which
- * makes `name:/x` a list and not a place on another machine.
+ * makes `name:/x` a list and not a place on another machine.  False: too many file: URLs.
  */
 typedef bool args_is_file_fn(const void *user, struct str name);
-void args_find_parts(enum args_program program, struct str argument,
+MUST_CHECK bool args_find_parts(enum args_program program, struct str argument,
         args_is_file_fn *is_file, const void *user, struct arena *arena,
         struct args_parts *out);
 

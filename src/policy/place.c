@@ -17,11 +17,10 @@ struct walk {
     unsigned followed;
 };
 
-static bool spend(struct walk *w, size_t len)
+static bool spend(struct walk *w, size_t cost)
 {
-    unsigned cost = 1 + (unsigned)(len / 256);
     bool enough = *w->budget >= cost;
-    *w->budget -= enough ? cost : *w->budget;
+    *w->budget -= enough ? (unsigned)cost : *w->budget;
     return enough;
 }
 
@@ -65,7 +64,7 @@ static bool go_down(struct walk *w, struct str name)
     if (!known)
         return true;
     struct stat st;
-    if (!spend(w, w->path.len))
+    if (!spend(w, 1 + w->path.len / 256))
         return false;
     if (lstat(w->path.data, &st))
         return true;
@@ -98,7 +97,7 @@ static struct place describe(const struct walk *w)
     return (struct place){
         .path = arena_str(w->arena, path),
         .exists = w->there == w->path.len,
-        .parent_exists = w->there + 1 >= parent,
+        .parent_exists = w->there + 1 >= parent && path.len - parent <= NAME_MAX,
     };
 }
 
@@ -118,7 +117,7 @@ bool place_find(struct str base, struct str path, enum place_links links,
         .path = BUF(base.len + path.len + (MAX_LINKS + 2) * (size_t)PATH_MAX),
     };
     bool absolute = path.len && path.data[0] == '/';
-    if (!spend(&w, path.len))
+    if (!spend(&w, 1 + path.len / 4096))
         return false;
     w.rest = absolute ? (struct str){ NULL, 0 } : base;
     if (!walk_all(&w))

@@ -16,7 +16,7 @@
 struct place {
     struct str path;    /* absolute, without ".", "..", "//"; NUL-terminated */
     bool exists;        /* all of it */
-    bool parent_exists; /* all of it but the last name */
+    bool parent_exists; /* all of it but the last name, which is not too long for one */
 };
 
 enum place_links {
