@@ -118,42 +118,60 @@ static bool refuse_nul(struct refusal *why)
     return false;
 }
 
-static bool find_place_and_program(const struct command_policy *p,
-        struct command_step *step, struct str *cwd, struct program *program,
-        struct refusal *why)
+/* What is started by itself, under any other name too. */
+static deputy_fn *find_deputy(struct command_step *step, const char *program)
 {
-    return command_cwd(step, cwd, why) && args_check_paths(step, *cwd, why) &&
-           program_find(step, &p->places, program, why);
+    struct place place;
+    deputy_fn *deputy = deputy_find(step->request->command);
+    if (deputy || !program ||
+            !place_find(STR("/"), str_of(program), PLACE_FOLLOW, step->arena,
+                    &step->budget, &place))
+        return deputy;
+    return deputy_find(place.path);
+}
+
+static const char **add_arguments(
+        const struct command_step *step, struct program *program)
+{
+    for (size_t i = 0; i < step->request->arg_count; i++)
+        program->argv[program->argc++] = arena_cstr(step->arena, step->request->args[i]);
+    return program->argv;
 }
 
 static bool make_plan(const struct command_policy *p, struct command_step *step,
-        struct str cwd, struct program *program, struct command_plan *out,
-        struct refusal *why)
+        struct command_plan *plan, struct refusal *why)
 {
-    const struct command_request *r = step->request;
-    const struct policy_shell *section = step->section;
-    const char **env = NULL, **snapshot = p->snapshots[section - p->policy->shells];
-    if (!env_build(p->policy, section, snapshot, r->env, r->env_count, cwd, step->arena,
-                &env, why))
+    struct str cwd;
+    struct program program;
+    if (!command_cwd(step, &cwd, why) || !args_check_paths(step, cwd, why) ||
+            !program_find(step, &p->places, &program, why))
         return false;
-    for (size_t i = 0; i < r->arg_count; i++)
-        program->argv[program->argc++] = arena_cstr(step->arena, r->args[i]);
-    struct command_plan plan = {
+    const struct policy_shell *section = step->section;
+    *plan = (struct command_plan){
         .section = section,
-        .argv = program->argv,
-        .program = program->path,
-        .env = env,
+        .argv = add_arguments(step, &program),
+        .program = program.path,
+        .env = p->snapshots[section - p->policy->shells],
         .cwd = cwd.data,
         .sandbox = section->sandbox,
         .network = section->network,
         .writable = arena_zalloc(step->arena, sizeof(char *)),
         .read_only = arena_zalloc(step->arena, sizeof(char *)),
     };
-    deputy_fn *deputy = deputy_find(r->command);
-    if (deputy && !deputy(p->policy, p->paths, step->arena, &plan, why))
-        return false;
-    *out = plan;
     return true;
+}
+
+static bool decide(const struct command_policy *p, struct command_step *step,
+        struct str args, struct command_plan *plan, struct refusal *why)
+{
+    const struct command_request *r = step->request;
+    if (!command_rules_allow(step, args, why) || !make_plan(p, step, plan, why))
+        return false;
+    if (!env_build(p->policy, step->section, plan->env, r->env, r->env_count,
+                str_of(plan->cwd), step->arena, &plan->env, why))
+        return false;
+    deputy_fn *deputy = find_deputy(step, plan->program);
+    return !deputy || deputy(p->policy, p->paths, step->arena, plan, why);
 }
 
 bool command_decide(const struct command_policy *p, const struct command_request *request,
@@ -174,12 +192,13 @@ bool command_decide(const struct command_policy *p, const struct command_request
     }
     if (has_nul(request))
         return refuse_nul(why);
-    struct str args = joined(request, arena), cwd;
-    struct program program;
-    if (!command_rules_allow(&step, args, why) ||
-            !find_place_and_program(p, &step, &cwd, &program, why)) {
-        refuse_message(p->policy, whole(request, args, arena), why);
-        return false;
+    struct str args = joined(request, arena);
+    struct command_plan plan;
+    if (decide(p, &step, args, &plan, why)) {
+        *out = plan;
+        return true;
     }
-    return make_plan(p, &step, cwd, &program, out, why);
+    if (strcmp(why->code, "environment") != 0)
+        refuse_message(p->policy, whole(request, args, arena), why);
+    return false;
 }

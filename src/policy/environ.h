@@ -4,7 +4,10 @@
  *
  * The snapshot leaves out VIRTUAL_ENV, VIRTUAL_ENV_PROMPT, PYTHONPATH, whatever starts
  * with PADDOCK_, and what looks like a secret by its name (TOKEN, SECRET, PASSWORD, ...)
- * or by the shape of its value, unless `pass` of [env] or of the section names it.
+ * or by the shape of its value, unless `pass` of [env] or of the section names it.  PATH
+ * loses the folders that are relative or where an agent may write, LD_PRELOAD, BASH_ENV
+ * and their like are left out if they lead there.  TMPDIR is the command's own /tmp, or
+ * .pyddock/tmp without a sandbox.
  */
 #ifndef POLICY_ENVIRON_H
 #define POLICY_ENVIRON_H
