@@ -205,6 +205,7 @@ struct policy {
     struct policy_mcp *mcp;
     size_t mcp_count;
     struct policy_audit_log audit_log;
+    struct policy_texts warnings; /* what has no effect, and such; for people */
 };
 
 /* The first [deny_messages] whose pattern is found in `subject`, or "". */
