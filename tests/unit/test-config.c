@@ -92,7 +92,9 @@ static void check_error(struct world *w, const char *text, bool overlay, const c
             overlay ? ".pyddock/pyddock.override.toml:" : ".pyddock/pyddock.toml:";
     assert_non_null(strstr(err.message, file));
     assert_null(strchr(err.message, '\n'));
-    if (strcmp(strchr(err.message, ':') + 1, want) != 0)
+    bool whole = strncmp(want + 1, ": not TOML", 10) != 0; /* else it is toml++'s text */
+    const char *got = strchr(err.message, ':') + 1;
+    if (whole ? strcmp(got, want) : strncmp(got, want, strlen(want)))
         fail_msg("%s:\n  %s\n  %s", text, err.message, want);
 }
 
@@ -276,11 +278,8 @@ static void test_errors(void **state UNUSED)
                 "2: [audit_log] keep: must be from 0 to 1000, not -1" },
         { "[audit_log]\nmax_bytes = 1.5\n",
                 "2: [audit_log] max_bytes: must be a whole number, not a number" },
-        { "[execution]\ntimeout == 3\n",
-                "2: not TOML: Error while parsing key-value pair: expected value, saw "
-                "'='" },
-        { "[a]\n[a]\n", "2: not TOML: Error while parsing table header: cannot redefine "
-                        "existing table 'a'" },
+        { "[execution]\ntimeout == 3\n", "2: not TOML" },
+        { "[a]\n[a]\n", "2: not TOML" },
         { "# \xff\n", "1: the text is not UTF-8" },
     };
     check_all(cases, ARRAY_LEN(cases), true);
