@@ -19,6 +19,11 @@ enum wire_kind {
     WIRE_READY,     /* helper -> server: confined; status (JSON) */
     WIRE_CALL,      /* server -> helper: tool name, arguments (JSON) */
     WIRE_REPLY,     /* helper -> server: "0" or "1" (isError), text, notes (JSON or "") */
+    WIRE_LAUNCH,    /* these five: see confine/job.h */
+    WIRE_STARTED,
+    WIRE_NOT_STARTED,
+    WIRE_ENDED,
+    WIRE_STOP,
     WIRE_KINDS,
 };
 

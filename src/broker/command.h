@@ -8,12 +8,17 @@
  *
  * The end is the end of the command itself: what it left running gets 200 ms to close
  * the pipes and is then killed.  On timeout and cancellation: SIGTERM to all of it, 2 s,
- * SIGKILL.
+ * SIGKILL.  If the server ends, however, all of it ends at once.
+ *
+ * In its view /tmp, /var/tmp, /dev/shm and /run are its own.  If they lie there, these
+ * are visible nevertheless: the folder of the program, the working directory, the $HOME
+ * that it is given, and what `paths` names.
  */
 #ifndef BROKER_COMMAND_H
 #define BROKER_COMMAND_H
 
 #include "broker/spawn.h"
+#include "broker/stray.h"
 #include "confine/view.h"
 
 #include <uv.h>
@@ -32,7 +37,19 @@ struct command_spec {
     unsigned timeout_ms;
     size_t keep_bytes;      /* of each stream: so much from its start... */
     size_t keep_tail_bytes; /* ...and from its end */
+    /* Paths, absolute, that are protected but do not exist, so that nothing could be
+     * mounted there: should one have appeared when the command is over, it is moved into
+     * the folder `quarantine` (made then), or removed.  NULL: none; else NULL-terminated.
+     */
+    const char *const *must_not_appear;
+    const char *quarantine;
+    unsigned max_processes; /* of an ordinary user, 0: COMMAND_MAX_PROCESSES */
+    uint64_t tmp_bytes;     /* in its /tmp, 0: COMMAND_TMP_BYTES */
+    int max_landlock;       /* use no newer ABI than this; 0: any.  For tests. */
 };
+
+#define COMMAND_MAX_PROCESSES 4096
+#define COMMAND_TMP_BYTES     ((uint64_t)4 << 30)
 
 struct command_stream {
     struct str head, tail;  /* `tail` is what came last, if more came than is kept */
@@ -55,12 +72,16 @@ struct command_result {
     unsigned
             left_running; /* processes that were still there at the end and were killed */
     uint64_t duration_ms;
-    struct str confinement; /* JSON: what the kernel held, see launch/report.h */
+    struct str confinement; /* JSON: what the kernel held, see launch/report.h; "" if it
+                               was not started */
+    const struct stray *strays; /* of `must_not_appear` */
+    size_t stray_count;
 };
 
 struct command;
 
-/* Called once from the loop, after everything of the command is gone; borrowed. */
+/* Called once from the loop, after everything of the command is gone; the result is
+ * borrowed.  The command frees itself then: forget the pointer. */
 typedef void command_done_fn(void *user, const struct command_result *result);
 
 MUST_CHECK bool command_start(uv_loop_t *loop, const struct command_spec *spec,
@@ -69,7 +90,8 @@ MUST_CHECK bool command_start(uv_loop_t *loop, const struct command_spec *spec,
 /* `done` is not called any more; the tree is killed and freed in the background. */
 void command_cancel(struct command *c);
 
-/* Kill at once and wait (a second at most); for the end of the server. */
+/* Kill at once and wait (a second at most); for the end of the server.  The loop must run
+ * on until its handles are closed. */
 void command_destroy(struct command *c);
 
 #endif

@@ -45,7 +45,7 @@ enum fs_rights {
             FS_MAKE_SYM | FS_REFER | FS_TRUNCATE)
 
 /* What a rule about a file may say; the others are about what is in a folder. */
-#define FS_OF_FILE \
+#define FS_OF_FILES \
     (FS_EXECUTE | FS_WRITE_FILE | FS_READ_FILE | FS_TRUNCATE | FS_IOCTL_DEV)
 
 enum { NET_BIND_TCP = 1 << 0, NET_CONNECT_TCP = 1 << 1 };     /* ABI 4 */
@@ -84,41 +84,70 @@ static uint64_t fs_rights(int abi)
 }
 
 /* An old kernel refuses a struct with fields that it does not know, unless they are 0. */
-static int create_ruleset(int abi)
+static int create_ruleset(bool tcp, int abi)
 {
     struct ruleset_attr attr = { .handled_fs = fs_rights(abi) };
-    if (abi >= 4)
+    if (abi >= 4 && !tcp)
         attr.handled_net = NET_BIND_TCP | NET_CONNECT_TCP;
     if (abi >= 6)
         attr.scoped = SCOPE_ABSTRACT_UNIX | SCOPE_SIGNAL;
     return (int)syscall(NR_LANDLOCK_CREATE_RULESET, &attr, sizeof(attr), 0);
 }
 
-static int add_root(int ruleset, const struct confine_root *root, int abi)
+static uint64_t rights_of(enum landlock_access access)
+{
+    uint64_t rights = 0;
+    if (access & LANDLOCK_READ)
+        rights |= FS_READ;
+    if (access & LANDLOCK_EXECUTE)
+        rights |= FS_EXECUTE;
+    if (access & LANDLOCK_WRITE)
+        rights |= FS_WRITE;
+    if (access & LANDLOCK_SPECIAL)
+        rights |= FS_MAKE_SOCK | FS_MAKE_FIFO;
+    if (access & LANDLOCK_DEVICE)
+        rights |= FS_READ_FILE | FS_WRITE_FILE | FS_TRUNCATE | FS_IOCTL_DEV;
+    return rights;
+}
+
+static bool is_folder(int fd)
 {
     struct stat st;
-    if (fstat(root->fd, &st) < 0)
-        return errno;
+    return !fstat(fd, &st) && S_ISDIR(st.st_mode);
+}
+
+static int add_rule(int ruleset, const struct landlock_rule *rule, int abi)
+{
     struct path_beneath_attr attr = {
-        .allowed = (FS_READ | (root->writable ? FS_WRITE : 0)) & fs_rights(abi),
-        .parent_fd = root->fd,
+        .allowed = rights_of(rule->access) & fs_rights(abi),
+        .parent_fd = rule->fd,
     };
-    if (!S_ISDIR(st.st_mode))
-        attr.allowed &= FS_OF_FILE;
+    if (!is_folder(rule->fd))
+        attr.allowed &= FS_OF_FILES;
     if (syscall(NR_LANDLOCK_ADD_RULE, ruleset, RULE_PATH_BENEATH, &attr, 0) < 0)
         return errno;
     return 0;
 }
 
-int landlock_restrict(const struct confine_root *roots, size_t count, int abi)
+int landlock_apply(const struct landlock_rules *rules, int abi)
 {
-    auto_fd int ruleset = create_ruleset(abi);
+    auto_fd int ruleset = create_ruleset(rules->tcp, abi);
     if (ruleset < 0)
         return errno;
-    for (size_t i = 0; i < count; i++) {
-        int error = add_root(ruleset, &roots[i], abi);
+    for (size_t i = 0; i < rules->count; i++) {
+        int error = add_rule(ruleset, &rules->items[i], abi);
         if (error)
             return error;
     }
     return syscall(NR_LANDLOCK_RESTRICT_SELF, ruleset, 0) < 0 ? errno : 0;
+}
+
+int landlock_restrict(const struct confine_root *roots, size_t count, int abi)
+{
+    auto_free struct landlock_rule *items = xcalloc(count + 1, sizeof(*items));
+    for (size_t i = 0; i < count; i++)
+        items[i] = (struct landlock_rule){ .fd = roots[i].fd,
+            .access = LANDLOCK_READ | (roots[i].writable ? LANDLOCK_WRITE : 0) };
+    const struct landlock_rules rules = { .items = items, .count = count };
+    return landlock_apply(&rules, abi);
 }

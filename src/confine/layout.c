@@ -44,6 +44,8 @@ static enum layout_kind kind_of(enum view_rule rule)
         return LAYOUT_WRITABLE;
     case VIEW_READ_ONLY:
         return LAYOUT_READ_ONLY;
+    case VIEW_VISIBLE:
+        return LAYOUT_VISIBLE;
     case VIEW_HIDDEN:
         break;
     }
@@ -58,12 +60,18 @@ bool layout_is_below(const char *path, const char *folder)
     return !strncmp(path, folder, len) && path[len] == '/';
 }
 
+/* Gives way to another rule for the same path. */
+static bool is_weak(const struct layout_item *item)
+{
+    return item->kind == LAYOUT_PIN || item->kind == LAYOUT_VISIBLE;
+}
+
 static int compare(const void *a, const void *b)
 {
     const struct layout_item *x = a, *y = b;
     int order = strcmp(x->path, y->path);
     if (!order)
-        order = (x->kind != LAYOUT_PIN) - (y->kind != LAYOUT_PIN);
+        order = is_weak(y) - is_weak(x);
     return order ? order : (x->order > y->order) - (x->order < y->order);
 }
 
@@ -103,7 +111,9 @@ static bool is_needless(const struct layout_item *item, const struct layout_item
         return true;
     switch (item->kind) {
     case LAYOUT_READ_ONLY:
-        return !above || above->kind == LAYOUT_READ_ONLY;
+        return !above || above->kind == LAYOUT_READ_ONLY || above->kind == LAYOUT_VISIBLE;
+    case LAYOUT_VISIBLE:
+        return !above || above->kind != LAYOUT_PRIVATE;
     case LAYOUT_WRITABLE:
         return above && above->kind == LAYOUT_WRITABLE;
     case LAYOUT_HIDDEN:

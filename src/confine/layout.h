@@ -15,6 +15,7 @@
 
 enum layout_kind {
     LAYOUT_PIN,
+    LAYOUT_VISIBLE,
     LAYOUT_PRIVATE, /* a folder in memory */
     LAYOUT_WRITABLE,
     LAYOUT_READ_ONLY,

@@ -1,7 +1,6 @@
 #include "confine/parts.h"
 
 #include <errno.h>
-#include <linux/capability.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -15,16 +14,6 @@
 #define HAS_SHADOW_MEMORY 1
 #endif
 #endif
-
-/*
- * What lets root act on files as root is expected to: without DAC_OVERRIDE uid 0 could
- * not even write a file of the user whose folder it serves, without FOWNER not keep its
- * mode and times, without CHOWN not its owner when it is replaced.  Landlock still
- * decides which files.  FSETID is not among them: so the kernel takes the set-id bits off
- * a file as soon as something is written into it.  DAC_READ_SEARCH is not either: it
- * would allow open_by_handle_at, which knows no folders.
- */
-#define KEPT_CAPABILITIES (1u << CAP_CHOWN | 1u << CAP_DAC_OVERRIDE | 1u << CAP_FOWNER)
 
 /* Threads that may be made beyond those that exist on the whole machine now. */
 #define SPARE_THREADS 512
@@ -77,10 +66,39 @@ int limit_resources(const struct confine_request *request)
     return error;
 }
 
-static int drop_capabilities(unsigned kept)
+/* No more than we have already. */
+static int limit_files(unsigned soft, unsigned hard)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+        return errno;
+    if (limit.rlim_max > hard)
+        limit.rlim_max = hard;
+    limit.rlim_cur = limit.rlim_max < soft ? limit.rlim_max : soft;
+    return setrlimit(RLIMIT_NOFILE, &limit) < 0 ? errno : 0;
+}
+
+/* The server may have raised its own number of files to the utmost; programs that close
+ * everything, or select(), do not take it well. */
+#define COMMAND_FILES     4096
+#define MAX_COMMAND_FILES 65536
+
+int limit_command(const struct command_limits *limits)
+{
+    int error = set_limit(RLIMIT_CORE, 0);
+    if (!error)
+        error = limit_files(COMMAND_FILES, MAX_COMMAND_FILES);
+    if (!error && limits->max_file_size)
+        error = set_limit(RLIMIT_FSIZE, limits->max_file_size);
+    if (!error && limits->max_processes)
+        error = set_limit(RLIMIT_NPROC, limits->max_processes);
+    return error;
+}
+
+static int drop_capabilities(uint32_t kept)
 {
     for (int cap = 0; prctl(PR_CAPBSET_READ, cap, 0, 0, 0) >= 0; cap++)
-        if (prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) < 0)
+        if ((cap >= 32 || !(kept >> cap & 1)) && prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) < 0)
             break; /* not privileged: no_new_privs makes the set moot */
     prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
 
@@ -95,11 +113,11 @@ static int drop_capabilities(unsigned kept)
     return syscall(SYS_capset, &header, data) < 0 ? errno : 0;
 }
 
-int drop_privileges(bool no_capabilities)
+int drop_privileges(uint32_t kept)
 {
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
         return errno;
-    int error = drop_capabilities(no_capabilities ? 0 : KEPT_CAPABILITIES);
+    int error = drop_capabilities(kept);
     if (!error && prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
         error = errno;
     return error;

@@ -1,28 +1,74 @@
 /*
- * parts.h - the mechanisms behind confine.h, one file each; used inside confine/ and by
- * its tests.  The functions return 0 or the errno that stopped them.
+ * parts.h - the mechanisms behind confine.h, one file each; used inside confine/, by the
+ * launcher, which puts them together in its own way, and by tests.  The functions return
+ * 0 or the errno that stopped them.
  */
 #ifndef CONFINE_PARTS_H
 #define CONFINE_PARTS_H
 
 #include "confine/confine.h"
 
+#include <linux/capability.h>
+
 /* landlock.c: the ABI version the kernel offers, or 0 (`*error` says why). */
 int landlock_abi(int *error);
 
-/* Restrict this thread to the roots; needs no_new_privs. */
+enum landlock_access {
+    LANDLOCK_READ = 1 << 0,    /* files and listings */
+    LANDLOCK_EXECUTE = 1 << 1, /* as a program */
+    LANDLOCK_WRITE = 1 << 2,   /* of files, and make, move and remove what is no device */
+    LANDLOCK_SPECIAL = 1 << 3, /* make sockets and FIFOs, too */
+    LANDLOCK_DEVICE = 1 << 4,  /* it is a device: write and control it */
+};
+
+struct landlock_rule {
+    int fd; /* of the file or folder */
+    enum landlock_access access;
+};
+
+struct landlock_rules {
+    const struct landlock_rule *items;
+    size_t count;
+    bool tcp; /* is not restricted */
+};
+
+/* Allow this thread what the rules say, and no more; needs no_new_privs. */
+MUST_CHECK int landlock_apply(const struct landlock_rules *rules, int abi);
+
+/* The same for roots of a worker: nothing is run, nothing special is made. */
 MUST_CHECK int landlock_restrict(const struct confine_root *roots, size_t count, int abi);
 
 /* seccomp.c: install the filter for workers; needs no_new_privs.  Who may not write
  * changes no modes, owners, times and attributes either. */
 MUST_CHECK int seccomp_restrict(bool may_write);
 
+/* seccomp-command.c: the filter for commands.  `may_trace`: something else decides who
+ * may look into whom. */
+MUST_CHECK int seccomp_restrict_command(bool network, bool may_trace);
+
 /* limits.c */
 MUST_CHECK int limit_resources(const struct confine_request *request);
 
-/* No new privileges, not dumpable, and no capability but those that decide about files,
- * or none at all. */
-MUST_CHECK int drop_privileges(bool no_capabilities);
+/* Of a command; 0: leave it. */
+struct command_limits {
+    uint64_t max_file_size;
+    unsigned max_processes;
+};
+MUST_CHECK int limit_command(const struct command_limits *limits);
+
+/*
+ * What lets root act on files as root is expected to: without DAC_OVERRIDE uid 0 could
+ * not even write a file of the user whose folder it serves, without FOWNER not keep its
+ * mode and times, without CHOWN not its owner when it is replaced.  Landlock still
+ * decides which files.  FSETID is not among them: so the kernel takes the set-id bits off
+ * a file as soon as something is written into it.  DAC_READ_SEARCH is not either: it
+ * would allow open_by_handle_at, which knows no folders.
+ */
+#define FILE_CAPABILITIES (1u << CAP_CHOWN | 1u << CAP_DAC_OVERRIDE | 1u << CAP_FOWNER)
+
+/* No new privileges, not dumpable, and no capability but `kept`; not in the programs that
+ * it starts either. */
+MUST_CHECK int drop_privileges(uint32_t kept);
 
 /* Memory limits would stop the sanitizers' shadow memory. */
 bool memory_limit_possible(void);

@@ -1,60 +1,19 @@
 /*
  * The filter is a list of what a worker needs; what is not on it does not exist (ENOSYS),
  * so that a libc that tries something newer falls back to what it did before.  Calls that
- * are known and refused answer EPERM.  A call through another architecture's entry kills.
- *
- * It is written as BPF here and not by libseccomp, because a worker's start is time that
- * somebody waits for: the library takes two to three times as long as this file for the
- * same rules.
+ * are known and refused answer EPERM.
  */
+#include "confine/filter.h"
 #include "confine/parts.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/audit.h>
-#include <linux/filter.h>
 #include <linux/fs.h>
 #include <linux/sched.h>
-#include <linux/seccomp.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
-#include <unistd.h>
-
-#if defined(__x86_64__)
-#define THIS_ARCH AUDIT_ARCH_X86_64
-#elif defined(__aarch64__)
-#define THIS_ARCH AUDIT_ARCH_AARCH64
-#else
-#error "confine/seccomp.c knows the calls of x86-64 and aarch64 only"
-#endif
-
-#define MAX_PROGRAM 1024
-#define X32_BIT     0x40000000u
-
-enum test {
-    TEST_NONE,
-    TEST_ZERO,     /* the argument is 0, all 64 bits of it */
-    TEST_CLEAR,    /* none of these bits */
-    TEST_SET,      /* all of these bits */
-    TEST_NOT_BOTH, /* not all of these bits */
-    TEST_SELF,     /* our own process id */
-    TEST_IN,       /* in the list that ends with 0 */
-};
-
-struct condition {
-    enum test test;
-    unsigned arg;
-    uint32_t value;
-    const uint32_t *list;
-};
-
-struct rule {
-    unsigned nr;
-    unsigned refused; /* errno, or 0: allowed if the conditions hold */
-    struct condition conditions[2];
-};
 
 static const uint32_t ioctls[] = { TCGETS, TIOCGWINSZ, FIONREAD, FIONBIO, FIOCLEX,
     FIONCLEX, FICLONE, 0 };
@@ -162,207 +121,66 @@ static const unsigned refused[] = {
     __NR_lookup_dcookie
 };
 
-static const struct rule conditional[] = {
-    { __NR_ioctl, 0, { { TEST_IN, 1, 0, ioctls } } },
-    { __NR_fcntl, 0, { { TEST_IN, 1, 0, fcntls } } },
-    { __NR_prctl, 0, { { TEST_IN, 0, 0, prctls } } },
+static const struct filter_rule conditional[] = {
+    { .nr = __NR_ioctl, .conditions = { { TEST_IN, 1, 0, ioctls } } },
+    { .nr = __NR_fcntl, .conditions = { { TEST_IN, 1, 0, fcntls } } },
+    { .nr = __NR_prctl, .conditions = { { TEST_IN, 0, 0, prctls } } },
     /* Through a descriptor only, see confine.h: without a path it is futimens. */
-    { __NR_utimensat, 0, { { TEST_ZERO, 1, 0, NULL } } },
-    { __NR_fchmod, 0, { { TEST_CLEAR, 1, 06000, NULL } } },
+    { .nr = __NR_utimensat, .conditions = { { TEST_ZERO, 1, 0, NULL } } },
+    { .nr = __NR_fchmod, .conditions = { { TEST_CLEAR, 1, 06000, NULL } } },
     /* Memory without the shared kind, which no limit counts. */
-    { __NR_mmap, 0, { { TEST_NOT_BOTH, 3, MAP_SHARED | MAP_ANONYMOUS, NULL } } },
+    { .nr = __NR_mmap,
+            .conditions = { { TEST_NOT_BOTH, 3, MAP_SHARED | MAP_ANONYMOUS, NULL } } },
     /* Threads, but no processes.  clone3 has its flags in memory; libc does without. */
-    { __NR_clone, 0,
-            { { TEST_SET, 0, THREAD_FLAGS, NULL },
+    { .nr = __NR_clone,
+            .conditions = { { TEST_SET, 0, THREAD_FLAGS, NULL },
                     { TEST_CLEAR, 0, NOT_THREAD, NULL } } },
-    { __NR_clone3, ENOSYS, { { TEST_NONE, 0, 0, NULL } } },
+    { .nr = __NR_clone3, .refused = ENOSYS },
     /* Signals to itself. */
-    { __NR_kill, 0, { { TEST_SELF, 0, 0, NULL } } },
-    { __NR_tgkill, 0, { { TEST_SELF, 0, 0, NULL } } },
+    { .nr = __NR_kill, .conditions = { { TEST_SELF, 0, 0, NULL } } },
+    { .nr = __NR_tgkill, .conditions = { { TEST_SELF, 0, 0, NULL } } },
     /* Its own limits, to be read. */
-    { __NR_prlimit64, 0, { { TEST_ZERO, 0, 0, NULL }, { TEST_ZERO, 2, 0, NULL } } },
+    { .nr = __NR_prlimit64,
+            .conditions = { { TEST_ZERO, 0, 0, NULL }, { TEST_ZERO, 2, 0, NULL } } },
     /* The socket that it was given: send() names no other address. */
-    { __NR_sendto, 0, { { TEST_ZERO, 4, 0, NULL } } },
+    { .nr = __NR_sendto, .conditions = { { TEST_ZERO, 4, 0, NULL } } },
 };
 
 /* Landlock does not know metadata: without a writable root, nobody may change it. */
 static const unsigned metadata[] = { __NR_fchmod, __NR_fchown, __NR_fremovexattr,
     __NR_fsetxattr, __NR_utimensat };
 
-struct program {
-    struct sock_filter code[MAX_PROGRAM];
-    size_t len;
-};
-
-static void emit(struct program *p, uint16_t code, uint32_t k, uint8_t yes, uint8_t no)
-{
-    assert(p->len < MAX_PROGRAM);
-    p->code[p->len++] = (struct sock_filter){ code, yes, no, k };
-}
-
-static void emit_load(struct program *p, size_t offset)
-{
-    emit(p, BPF_LD | BPF_W | BPF_ABS, (uint32_t)offset, 0, 0);
-}
-
-static void emit_return(struct program *p, uint32_t value)
-{
-    emit(p, BPF_RET | BPF_K, value, 0, 0);
-}
-
-static size_t arg_offset(unsigned arg)
-{
-    return offsetof(struct seccomp_data, args) + 8 * arg; /* little-endian: low half */
-}
-
-/* Go on with the next instruction when A passes the test, else refuse. */
-static void emit_jump(struct program *p, uint16_t jump, uint32_t k, bool wanted)
-{
-    emit(p, BPF_JMP | BPF_K | jump, k, wanted ? 1 : 0, wanted ? 0 : 1);
-    emit_return(p, SECCOMP_RET_ERRNO | EPERM);
-}
-
-static void emit_in_list(struct program *p, const uint32_t *list)
-{
-    size_t count = 0;
-    while (list[count])
-        count++;
-    for (size_t i = 0; i < count; i++) /* a hit jumps over the rest and the refusal */
-        emit(p, BPF_JMP | BPF_K | BPF_JEQ, list[i], (uint8_t)(count - i), 0);
-    emit_return(p, SECCOMP_RET_ERRNO | EPERM);
-}
-
-static void emit_condition(struct program *p, const struct condition *c)
-{
-    if (c->test == TEST_NONE)
-        return;
-    emit_load(p, arg_offset(c->arg));
-    switch (c->test) {
-    case TEST_ZERO:
-        emit_jump(p, BPF_JEQ, 0, true);
-        emit_load(p, arg_offset(c->arg) + 4);
-        emit_jump(p, BPF_JEQ, 0, true);
-        break;
-    case TEST_CLEAR:
-        emit_jump(p, BPF_JSET, c->value, false);
-        break;
-    case TEST_SET:
-    case TEST_NOT_BOTH:
-        emit(p, BPF_ALU | BPF_AND | BPF_K, c->value, 0, 0);
-        emit_jump(p, BPF_JEQ, c->value, c->test == TEST_SET);
-        break;
-    case TEST_SELF:
-        emit_jump(p, BPF_JEQ, (uint32_t)getpid(), true);
-        break;
-    case TEST_IN:
-        emit_in_list(p, c->list);
-        break;
-    case TEST_NONE:
-        break;
-    }
-}
-
-/* What follows for one call: its conditions, then its verdict. */
-static void emit_verdict(struct program *p, const struct rule *rule)
-{
-    for (size_t i = 0; i < ARRAY_LEN(rule->conditions); i++)
-        emit_condition(p, &rule->conditions[i]);
-    emit_return(p, rule->refused ? SECCOMP_RET_ERRNO | rule->refused : SECCOMP_RET_ALLOW);
-}
-
-/* "Below `end`?  Then this": falls through to the next range otherwise. */
-static void emit_range(struct program *p, unsigned end, const struct rule *rule)
-{
-    size_t jump = p->len;
-    emit(p, BPF_JMP | BPF_K | BPF_JGE, end, 0, 0);
-    emit_verdict(p, rule);
-    assert(p->len - jump - 1 <= UINT8_MAX);
-    p->code[jump].jt = (uint8_t)(p->len - jump - 1);
-}
-
-static bool is_same_verdict(const struct rule *a, const struct rule *b)
-{
-    return a->conditions[0].test == TEST_NONE && b->conditions[0].test == TEST_NONE &&
-           a->refused == b->refused;
-}
-
-static int compare_rules(const void *a, const void *b)
-{
-    const struct rule *x = a, *y = b;
-    return x->nr < y->nr ? -1 : x->nr > y->nr;
-}
-
 enum {
     MAX_RULES = ARRAY_LEN(allowed) + ARRAY_LEN(refused) + ARRAY_LEN(conditional),
 };
 
-static void refuse_metadata(struct rule *rules, size_t count)
+static void refuse_metadata(struct filter_rule *rules, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         for (size_t j = 0; j < ARRAY_LEN(metadata); j++)
             if (rules[i].nr == metadata[j])
-                rules[i] = (struct rule){ .nr = metadata[j], .refused = EPERM };
+                rules[i] = (struct filter_rule){ .nr = metadata[j], .refused = EPERM };
 }
 
-static size_t collect_rules(struct rule *rules, bool may_write)
+static size_t collect_rules(struct filter_rule *rules, bool may_write)
 {
     size_t count = 0;
     for (size_t i = 0; i < ARRAY_LEN(allowed); i++)
-        rules[count++] = (struct rule){ .nr = allowed[i] };
+        rules[count++] = (struct filter_rule){ .nr = allowed[i] };
     for (size_t i = 0; i < ARRAY_LEN(refused); i++)
-        rules[count++] = (struct rule){ .nr = refused[i], .refused = EPERM };
+        rules[count++] = (struct filter_rule){ .nr = refused[i], .refused = EPERM };
     for (size_t i = 0; i < ARRAY_LEN(conditional); i++)
         rules[count++] = conditional[i];
     if (!may_write)
         refuse_metadata(rules, count);
-    qsort(rules, count, sizeof(*rules), compare_rules);
     return count;
-}
-
-/*
- * All numbers in order, cut into ranges of the same verdict; gaps are ranges too.  The
- * accumulator holds the number until a range is entered, and a range never comes back.
- */
-static void emit_ranges(struct program *p, bool may_write)
-{
-    static const struct rule unknown = { .refused = ENOSYS };
-    struct rule rules[MAX_RULES];
-    size_t count = collect_rules(rules, may_write);
-    unsigned next = 0; /* the first number that no range covers yet */
-    for (size_t i = 0; i < count; i++) {
-        const struct rule *rule = &rules[i];
-        assert(rule->nr >= next); /* no call is listed twice */
-        if (rule->nr > next)
-            emit_range(p, rule->nr, &unknown);
-        next = rule->nr + 1;
-        while (i + 1 < count && rules[i + 1].nr == next &&
-                is_same_verdict(rule, &rules[i + 1])) {
-            next++;
-            i++;
-        }
-        emit_range(p, next, rule);
-    }
-    emit_verdict(p, &unknown);
-}
-
-static void build(struct program *p, bool may_write)
-{
-    emit_load(p, offsetof(struct seccomp_data, arch));
-    emit(p, BPF_JMP | BPF_K | BPF_JEQ, THIS_ARCH, 1, 0);
-    emit_return(p, SECCOMP_RET_KILL_PROCESS);
-    emit_load(p, offsetof(struct seccomp_data, nr));
-    emit(p, BPF_JMP | BPF_K | BPF_JGE, X32_BIT, 0, 1);
-    emit_return(p, SECCOMP_RET_KILL_PROCESS);
-    emit_ranges(p, may_write);
 }
 
 int seccomp_restrict(bool may_write)
 {
-    struct program p = { .len = 0 };
-    build(&p, may_write);
-    struct sock_fprog fprog = { .len = (unsigned short)p.len, .filter = p.code };
-    /* No TSYNC: there is one thread yet, and a thread made later inherits the filter. */
-    if (!syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &fprog))
-        return 0;
-    return errno;
+    struct filter_rule rules[MAX_RULES];
+    const struct filter filter = {
+        .rules = rules, .count = collect_rules(rules, may_write), .refused = ENOSYS
+    };
+    return filter_install(&filter);
 }

@@ -53,7 +53,9 @@ static bool is_out_of_reach(int error)
 static enum mount_flags flags_of(enum layout_kind kind)
 {
     enum mount_flags flags = MOUNT_NO_SET_ID | MOUNT_NO_DEVICES;
-    return kind == LAYOUT_READ_ONLY ? flags | MOUNT_READ_ONLY : flags;
+    if (kind == LAYOUT_READ_ONLY || kind == LAYOUT_VISIBLE)
+        flags |= MOUNT_READ_ONLY;
+    return flags;
 }
 
 /* A device that cannot be opened, whatever the mode says and whoever asks. */
@@ -73,6 +75,7 @@ static int make_tree(const struct building *b, const struct layout_item *item,
         return S_ISDIR(piece->was.st_mode) ? mount_memory(0, 4096, KEEP_OUT)
                                            : copy_null();
     case LAYOUT_PIN:
+    case LAYOUT_VISIBLE:
     case LAYOUT_WRITABLE:
     case LAYOUT_READ_ONLY:
         break;

@@ -11,8 +11,9 @@
  *   - each hidden folder is an empty one, each hidden file a device nobody may open,
  *   - /tmp, /var/tmp and /dev/shm are empty and private if asked for, and so is /run,
  *     where the sockets of the system's services are.
- * What the request names below a private folder is visible there, at its place.  Nothing
- * is created in the user's tree: what does not exist is not mounted over.
+ * What the request names below a private folder is there, at its place, unless it is
+ * hidden.  Nothing is created in the user's tree: what does not exist is not mounted
+ * over.
  *
  * A path's rule counts for all below it up to the next rule; what is below a hidden path
  * is hidden.  If a path is named twice, the last rule counts.
@@ -25,7 +26,13 @@
 
 #include "confine/confine.h"
 
-enum view_rule { VIEW_WRITABLE, VIEW_READ_ONLY, VIEW_HIDDEN };
+enum view_rule {
+    VIEW_WRITABLE,
+    VIEW_READ_ONLY,
+    VIEW_HIDDEN,
+    VIEW_VISIBLE, /* to be seen, read-only, although it lies in a private folder; says
+                     nothing elsewhere, and gives way to any other rule */
+};
 
 struct view_path {
     enum view_rule rule;

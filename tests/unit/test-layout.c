@@ -53,12 +53,20 @@ static const struct layout_case cases[] = {
             "private /dev/shm\nprivate /tmp\nread-only /tmp/bin in /tmp\n"
             "writable /tmp/w in /tmp\nread-only /tmp/w/x\nprivate /var/tmp\n",
             true },
+    { { { VIEW_VISIBLE, "/usr/bin" }, { VIEW_VISIBLE, "/tmp" },
+              { VIEW_VISIBLE, "/tmp/w/a" }, { VIEW_WRITABLE, "/tmp/w" },
+              { VIEW_VISIBLE, "/tmp/w" }, { VIEW_VISIBLE, "/tmp/h" },
+              { VIEW_READ_ONLY, "/tmp/h/x" }, { VIEW_HIDDEN, "/tmp/h/.ssh" } },
+            "private /dev/shm\nprivate /tmp\nvisible /tmp/h in /tmp\nhidden /tmp/h/.ssh\n"
+            "writable /tmp/w in /tmp\nprivate /var/tmp\n",
+            true },
     { { { VIEW_WRITABLE, "/tmp" } },
             "private /dev/shm\nwritable /tmp\nprivate /var/tmp\n", true },
 };
 
 static const char *const kinds[] = {
     [LAYOUT_PIN] = "pin",
+    [LAYOUT_VISIBLE] = "visible",
     [LAYOUT_PRIVATE] = "private",
     [LAYOUT_WRITABLE] = "writable",
     [LAYOUT_READ_ONLY] = "read-only",
