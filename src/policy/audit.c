@@ -361,12 +361,12 @@ bool audit_open(
         const struct policy *policy, bool debug, struct audit **out, struct error *err)
 {
     struct str root = policy->workspace_real;
-    size_t size = root.len + sizeof(AUDIT_DEBUG_LOG);
+    size_t size = root.len + sizeof("/.pyddock" AUDIT_DEBUG_LOG);
     struct audit *a = xcalloc(1, sizeof(*a) + size);
     a->policy = policy;
     a->arena = arena_create();
     a->paths = path_policy_create(policy, a->arena);
-    snprintf(a->debug_path, size, "%.*s" AUDIT_DEBUG_LOG, STR_ARG(root));
+    snprintf(a->debug_path, size, "%.*s/.pyddock" AUDIT_DEBUG_LOG, STR_ARG(root));
     if (!open_calls(a, err) || (debug && !open_events(a, err))) {
         audit_close(a);
         return false;

@@ -24,7 +24,7 @@
 #include "base/json.h"
 #include "policy/policy.h"
 
-#define AUDIT_DEBUG_LOG "/.pyddock/tmp/audit.jsonl" /* below the workspace */
+#define AUDIT_DEBUG_LOG "/tmp/audit.jsonl" /* below .pyddock */
 
 struct audit;
 

@@ -240,10 +240,13 @@ static bool read_log_path(
             memchr(text.data, 0, text.len))
         return conf_fail_item(
                 c, section, item, "must be an absolute path, or begin with '~/'");
-    const char *real = conf_resolve(conf_absolute(c, text).data, c->arena);
+    const char *path = conf_normal(conf_absolute(c, text).data, c->arena);
+    const char *name = strrchr(path, '/'); /* a link in the log's own place is refused */
+    struct str folder = { path, (size_t)(name - path) };
+    const char *real = conf_resolve(arena_cstr(c->arena, folder), c->arena);
     if (!real)
         return conf_fail_item(c, section, item, "leads nowhere");
-    log->path = str_of(real);
+    log->path = str_of(arena_printf(c->arena, "%s%s", real[1] ? real : "", name));
     log->origin = item->origin;
     return true;
 }

@@ -1,5 +1,6 @@
 /* What is write-protected because of what it is, and whether the audit log is out of
  * reach. */
+#include "policy/audit.h"
 #include "policy/config_internal.h"
 
 #include <limits.h>
@@ -49,9 +50,13 @@ static void protect_folder_of_policy(struct conf *c)
     const char *real = conf_resolve(named, c->arena);
     for (unsigned i = 0; i < 2; i++) {
         const char *path = i ? real : named;
-        if (path)
-            conf_protect_path(c, PROTECTED_POLICY, str_of(path),
-                    str_of(arena_printf(c->arena, "%s/tmp", path)), origin);
+        if (!path)
+            continue;
+        conf_protect_path(c, PROTECTED_POLICY, str_of(path),
+                str_of(arena_printf(c->arena, "%s/tmp", path)), origin);
+        conf_protect_path(c, PROTECTED_LOG,
+                str_of(arena_printf(c->arena, "%s" AUDIT_DEBUG_LOG, path)), STR(""),
+                origin);
     }
 }
 
@@ -125,23 +130,11 @@ static bool is_below_any(struct str path, const struct policy_path *paths, size_
     return false;
 }
 
-/* .pyddock is safe from agents, but for its folder tmp. */
-static bool is_in_policy_folder(const struct policy *p, struct str path)
-{
-    for (size_t i = 0; i < p->protected_count; i++) {
-        const struct policy_protected *one = &p->protected[i];
-        if (one->kind == PROTECTED_POLICY && one->except.len &&
-                is_below(path, one->path) && !is_below(path, one->except))
-            return true;
-    }
-    return false;
-}
-
 bool conf_audit_log_check(struct conf *c)
 {
     const struct policy *p = c->policy;
     struct str path = p->audit_log.path;
-    if (!path.len || is_in_policy_folder(p, path))
+    if (!path.len)
         return true;
     bool writable = is_below_any(path, p->writable, p->writable_count);
     for (size_t i = 0; i < p->shell_count; i++)
@@ -150,6 +143,6 @@ bool conf_audit_log_check(struct conf *c)
     return !writable ||
            conf_fail(c, p->audit_log.origin, "audit_log", STR("path"),
                    "'%.*s' can be written by agents; choose a place outside of "
-                   "all writable_paths, or in .pyddock",
+                   "all writable_paths",
                    STR_ARG(path));
 }
