@@ -117,10 +117,10 @@ static bool is_canonical(struct str path)
 }
 
 /* Files of the kernel that reach devices, or the memory and the secrets of processes. */
-static bool is_special(struct str path, enum path_use use, const char **rule)
+static bool is_special(struct str path, const char **rule)
 {
-    if (use != PATH_LOOK && str_starts(path, DEVICES) &&
-            !str_starts(path, SHARED_MEMORY)) {
+    if (str_starts(path, DEVICES) && !str_starts(path, SHARED_MEMORY) &&
+            !str_is(path, "/dev/shm")) {
         *rule = "no device but /dev/null is used";
         return true;
     }
@@ -358,7 +358,7 @@ bool path_allowed(const struct path_policy *p, struct str canonical, enum path_u
         return refuse_malformed(canonical, use, why);
     if (str_eq(canonical, NULL_DEVICE))
         return true;
-    if (is_special(canonical, use, &rule))
+    if (is_special(canonical, &rule))
         return refuse_special(canonical, use, rule, why);
     auto_subject s = { 0 };
     subject_init(&s, canonical);
