@@ -8,7 +8,9 @@ static bool read_env_default(
     unsigned i;
     if (!conf_word(c, section, item, words, ARRAY_LEN(words), &i))
         return false;
-    *(enum env_default *)to = i ? ENV_SNAPSHOT : ENV_INERT;
+    struct policy_env *env = to;
+    env->fallback = i ? ENV_SNAPSHOT : ENV_INERT;
+    env->fallback_origin = item->origin;
     return true;
 }
 
@@ -16,7 +18,7 @@ static bool read_env(
         struct conf *c, const char *section, const struct toml_item *item, void *to)
 {
     static const struct conf_key keys[] = {
-        { "default", read_env_default, offsetof(struct policy_env, fallback) },
+        { "default", read_env_default, 0 },
         { "deny", conf_regexes_fold, offsetof(struct policy_env, deny) },
         { "pass", conf_regexes_fold, offsetof(struct policy_env, pass) },
     };

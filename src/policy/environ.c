@@ -239,12 +239,10 @@ static bool check_name(const struct env_override *override, struct refusal *why)
     return false;
 }
 
-static bool is_snapshot_only(const struct check *c)
+/* The section's rule for variables that nothing names, or the general one. */
+static bool is_sections_own(const struct check *c)
 {
-    enum env_default rule = c->section ? c->section->env.fallback : ENV_INHERIT;
-    if (rule == ENV_INHERIT)
-        rule = c->policy->env.fallback;
-    return rule == ENV_SNAPSHOT;
+    return c->section && c->section->env.fallback != ENV_INHERIT;
 }
 
 static bool check_locks(
@@ -270,18 +268,20 @@ static bool check_override(
 {
     if (!check_locks(c, override, why))
         return false;
-    const char *rule = NULL;
-    if (is_snapshot_only(c))
-        rule = "default = \"snapshot\": only the variables of the server";
-    else if (looks_like_path(c, override->value))
-        rule = "default = \"inert\": no value that may be a path or a URL";
-    if (!rule)
+    bool own = is_sections_own(c);
+    const struct policy_env *env = own ? &c->section->env : &c->policy->env;
+    bool fixed = env->fallback == ENV_SNAPSHOT;
+    if (!fixed && !looks_like_path(c, override->value))
         return true;
-    refuse(override, "its value is not inert", NULL, why);
-    buf_addf(&why->rule, "[env] %s", rule);
+    refuse(override, fixed ? "it is not to be set" : "its value is not inert",
+            &env->fallback_origin, why);
+    buf_addf(&why->rule, "[%s%.*s%senv] default = \"%s\"", own ? "shell." : "",
+            own ? (int)c->section->name.len : 0, own ? c->section->name.data : "",
+            own ? "." : "", fixed ? "snapshot" : "inert");
     buf_add(&why->hint,
-            STR("Hand it over as an argument, where paths are checked, or use "
-                "a plain word."));
+            fixed ? STR("The command has the variables of the server and no others.")
+                  : STR("A value that may be a path or a URL goes in as an argument, "
+                        "where paths are checked."));
     return false;
 }
 

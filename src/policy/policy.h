@@ -117,10 +117,11 @@ struct policy_restriction {
 enum env_default { ENV_INHERIT, ENV_INERT, ENV_SNAPSHOT };
 
 struct policy_env {
-    enum env_default fallback;  /* for variables that no rule names; `default` */
-    struct policy_regexes deny; /* fullmatch, ignoring case */
-    struct policy_regexes pass; /* the same: variables of ours that look secret and are
-                                   handed on nevertheless */
+    enum env_default fallback;     /* for variables that no rule names; `default` */
+    struct origin fallback_origin; /* .file NULL: nobody set it */
+    struct policy_regexes deny;    /* fullmatch, ignoring case */
+    struct policy_regexes pass;    /* the same: variables of ours that look secret and are
+                                      handed on nevertheless */
 };
 
 enum arg_paths { ARG_PATHS_WORKSPACE, ARG_PATHS_PROTECTED, ARG_PATHS_NONE };
