@@ -1,13 +1,16 @@
 #include "cli/serve.h"
 
+#include "base/wire.h"
 #include "protocol/mcp.h"
 #include "transport/stdio.h"
 
 #include <signal.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #define LAST_REPLIES_MS 500 /* for replies that the client has yet to read at the end */
 #define WORKER          "paddock-worker"
+#define LAUNCHER        "paddock-launch"
 
 static const int signals[] = { SIGHUP, SIGINT, SIGTERM };
 
@@ -15,6 +18,8 @@ struct serve {
     uv_loop_t loop;
     uv_signal_t watchers[ARRAY_LEN(signals)];
     struct mcp_server server;
+    char *worker,
+            *launcher; /* programs; the second is NULL if nothing is to be started */
     struct toolset *tools;
     struct dispatch *dispatch;
     struct mcp *mcp; /* NULL: closed */
@@ -125,52 +130,73 @@ static const int *root_fds(const struct setup *setup, struct arena *arena,
     return fds;
 }
 
-static struct dispatch *open_dispatch(struct serve *s, const struct serve_config *config,
-        const char *worker, struct arena *arena)
+static struct dispatch *open_dispatch(
+        struct serve *s, const struct serve_config *config, struct arena *arena)
 {
     struct setup setup = *config->setup;
     struct setup_root *roots = arena_alloc(arena, setup.root_count * sizeof(*roots));
     struct session_config session = {
         .loop = &s->loop,
-        .worker = { .path = worker, .env = worker_env(arena), .pipe_stderr = true },
+        .worker = { .path = s->worker, .env = worker_env(arena), .pipe_stderr = true },
         .timeout_ms = setup.timeout_ms,
         /* Four bytes a character, and what surrounds them. */
         .max_reply = (size_t)setup.max_output * 4 + ((size_t)16 << 20),
     };
     session.worker.fds = root_fds(&setup, arena, roots, &session.worker.fd_count);
     setup.roots = roots;
-    auto_buf json = BUF((size_t)1 << 20);
+    auto_buf json = BUF(WIRE_MAX_MESSAGE / 2);
     setup_write(&setup, &json);
     session.setup = arena_str(arena, buf_str(&json));
-    const struct dispatch_config dispatch = { .worker = session, .tools = s->tools };
+    const struct dispatch_config dispatch = { .worker = session,
+        .tools = s->tools,
+        .commands = { .loop = &s->loop,
+                .launcher = s->launcher,
+                .policy = config->tools.policy,
+                .paths = config->paths,
+                .commands = config->commands },
+        .audit = config->audit,
+        .session = str_of(arena_printf(arena, "stdio-%d", getpid())) };
     return dispatch_create(&dispatch);
+}
+
+/* What can fail before there is a client. */
+static bool prepare(struct serve *s, const struct serve_config *config, struct error *err)
+{
+    if (!toolset_create(&config->tools, &s->tools, err) ||
+            !helper_find(WORKER, &s->worker, err))
+        return false;
+    bool starts = toolset_has_place(s->tools, TOOL_IN_SERVER);
+    if (starts && !helper_find(LAUNCHER, &s->launcher, err))
+        return false;
+    uv_loop_init(&s->loop);
+    return stdio_open(&s->loop, &events, s, &s->stdio, err);
+}
+
+static void serve_client(struct serve *s, const struct serve_config *config)
+{
+    auto_arena *arena = arena_create();
+    watch_signals(s);
+    s->server = (struct mcp_server){
+        .loop = &s->loop,
+        .name = arena_cstr(arena, config->setup->name),
+        .version = PADDOCK_VERSION,
+        .instructions = config->instructions,
+        .tools = s->tools,
+        .progress_ms = MCP_PROGRESS_MS,
+    };
+    s->dispatch = open_dispatch(s, config, arena);
+    s->mcp = mcp_open(&s->server, s->dispatch, on_send, s);
+    run_loop(s);
 }
 
 bool serve_stdio(const struct serve_config *config, struct error *err)
 {
-    auto_arena *arena = arena_create();
-    auto_free char *worker = NULL;
     struct serve s = { .mcp = NULL };
-    if (!helper_find(WORKER, &worker, err) ||
-            !toolset_create(&config->tools, &s.tools, err))
-        return false;
-    uv_loop_init(&s.loop);
-    if (!stdio_open(&s.loop, &events, &s, &s.stdio, err)) {
-        toolset_destroy(s.tools);
-        return false;
-    }
-    watch_signals(&s);
-    s.server = (struct mcp_server){
-        .loop = &s.loop,
-        .name = arena_cstr(arena, config->setup->name),
-        .version = PADDOCK_VERSION,
-        .instructions = config->instructions,
-        .tools = s.tools,
-        .progress_ms = MCP_PROGRESS_MS,
-    };
-    s.dispatch = open_dispatch(&s, config, worker, arena);
-    s.mcp = mcp_open(&s.server, s.dispatch, on_send, &s);
-    run_loop(&s);
+    bool ready = prepare(&s, config, err);
+    if (ready)
+        serve_client(&s, config);
     toolset_destroy(s.tools);
-    return true;
+    free(s.worker);
+    free(s.launcher);
+    return ready;
 }

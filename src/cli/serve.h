@@ -5,12 +5,15 @@
 #define CLI_SERVE_H
 
 #include "policy/setup.h"
-#include "tool/tool.h"
+#include "tool/dispatch.h"
 
 struct serve_config {
     const char *instructions;  /* for the model */
     const struct setup *setup; /* its local roots have descriptors of this process */
     struct toolset_config tools;
+    const struct path_policy *paths;       /* these three: NULL with mcpath */
+    const struct command_policy *commands; /* what run_shell asks */
+    struct audit *audit;
 };
 
 /* Serve until the client goes or a signal says so; every child is gone by then.  False:

@@ -5,14 +5,16 @@
 #include "cli/flags.h"
 #include "cli/location.h"
 #include "cli/serve.h"
+#include "policy/audit.h"
+#include "policy/config.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
-#define MAX_OUTPUT 65536 /* characters of one result of `run` */
-#define TIMEOUT_MS 30000
+#define MAX_OUTPUT 30000 /* characters of one result of `run` */
 
 struct workspace_options {
     const struct workspace_face *face;
@@ -68,6 +70,15 @@ static const struct flag table[] = {
     { "--workspace", true, set_workspace },
 };
 
+/* What is known of a workspace before it is served; all in one arena. */
+struct workspace {
+    struct policy *policy;
+    struct path_policy *paths;
+    struct command_policy *commands;
+    struct audit *audit;
+    struct setup_root root;
+};
+
 static bool is_folder(const char *path, struct error *err)
 {
     struct stat st;
@@ -77,23 +88,68 @@ static bool is_folder(const char *path, struct error *err)
            error_set(err, ERR_INVALID, "the workspace '%s' is not a folder", path);
 }
 
+static int open_folder(int at, const char *name)
+{
+    if (mkdirat(at, name, 0777) < 0 && errno != EEXIST)
+        return -1;
+    return openat(at, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+/* A workspace that cannot be written has none, and needs none. */
+static void create_temporary_folder(const char *workspace)
+{
+    auto_fd int root = open(workspace, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    auto_fd int folder = root < 0 ? -1 : open_folder(root, ".pyddock");
+    auto_fd int tmp = folder < 0 ? -1 : open_folder(folder, "tmp");
+    if (tmp < 0)
+        log_line(LOG_WARN, "cannot create '%s/.pyddock/tmp': %s", workspace,
+                strerror(errno));
+}
+
+static bool open_workspace(const struct workspace_options *o, struct arena *arena,
+        struct workspace *w, struct error *err)
+{
+    const struct config_request request = { .workspace = o->workspace,
+        .home = getenv("HOME") };
+    const struct location machine = { SETUP_LOCAL, "/" };
+    if (!is_folder(o->workspace, err) || !config_load(&request, arena, &w->policy, err))
+        return false;
+    create_temporary_folder(arena_cstr(arena, w->policy->workspace_real));
+    w->paths = path_policy_create(w->policy, arena);
+    w->commands = command_policy_create(w->policy, w->paths, environ, arena);
+    w->root.at = STR("/");
+    return location_open(&machine, arena, &w->root, err) &&
+           audit_open(w->policy, o->debug, &w->audit, err);
+}
+
 static bool serve(const struct workspace_options *o, struct error *err)
 {
-    const struct location machine = { SETUP_LOCAL, "/" };
     auto_arena *arena = arena_create();
-    struct setup_root root = { .at = STR("/") };
-    struct setup setup = { .name = str_of(o->face->name),
+    struct workspace w = { .audit = NULL };
+    if (!open_workspace(o, arena, &w, err))
+        return false;
+    const struct setup setup = { .name = str_of(o->face->name),
         .max_output = MAX_OUTPUT,
-        .timeout_ms = TIMEOUT_MS,
-        .roots = &root,
-        .root_count = 1 };
+        .timeout_ms = w.policy->timeout_ms,
+        .roots = &w.root,
+        .root_count = 1,
+        .paths = w.paths,
+        .events = audit_wants_events(w.audit),
+        .hashes = w.audit && w.policy->audit_log.path.len };
     const struct serve_config config = {
         .instructions = o->face->instructions,
         .setup = &setup,
-        .tools = { .places = o->face->places, .only = o->only, .host_view = true },
+        .tools = { .places = o->face->places,
+                .only = o->only,
+                .host_view = true,
+                .policy = w.policy },
+        .paths = w.paths,
+        .commands = w.commands,
+        .audit = w.audit,
     };
-    return is_folder(o->workspace, err) && location_open(&machine, arena, &root, err) &&
-           serve_stdio(&config, err);
+    bool served = serve_stdio(&config, err);
+    audit_close(w.audit);
+    return served;
 }
 
 int workspace_serve(const struct workspace_face *face, int argc, char **argv)

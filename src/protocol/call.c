@@ -187,11 +187,16 @@ struct call *call_find(const struct mcp *m, struct str id)
     return NULL;
 }
 
-void call_cancel(struct call *c)
+void call_drop(struct call *c)
 {
     struct mcp *m = c->mcp;
     struct batch *batch = c->batch;
-    dispatch_cancel(m->dispatch, c->work);
     forget(c);
     connection_leave_batch(m, batch);
+}
+
+void call_cancel(struct call *c)
+{
+    dispatch_cancel(c->mcp->dispatch, c->work);
+    call_drop(c);
 }

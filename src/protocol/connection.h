@@ -47,5 +47,6 @@ void connection_leave_batch(struct mcp *m, struct batch *batch);
 bool call_start(const struct request *r, struct rpc_fault *fault);
 struct call *call_find(const struct mcp *m, struct str id);
 void call_cancel(struct call *c);
+void call_drop(struct call *c); /* the work goes on, but nothing is sent */
 
 #endif

@@ -228,7 +228,7 @@ void mcp_close(struct mcp *m)
         return;
     m->send = send_nothing;
     while (m->calls)
-        call_cancel(m->calls);
+        call_drop(m->calls);
     buf_finish(&m->out);
     free(m);
 }

@@ -38,7 +38,8 @@ void mcp_refuse_long(struct mcp *m, size_t max_bytes);
 /* Nothing runs and nothing waits. */
 bool mcp_is_idle(const struct mcp *m);
 
-/* Forget all calls and free it.  Nothing is sent any more. */
+/* Forget all calls and free it.  Nothing is sent any more; the dispatch is destroyed
+ * next, before the loop turns again. */
 void mcp_close(struct mcp *m);
 
 #endif

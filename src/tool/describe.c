@@ -36,6 +36,14 @@ static void write_section_head(const struct policy_shell *s, struct buf *out)
     buf_add(out, STR("): "));
 }
 
+/* `status(\s|$)` is how a policy says "the word status": the word is enough here. */
+static struct str shown(const struct policy_regex *pattern)
+{
+    static const struct str word_end = { "(\\s|$)", 6 };
+    struct str text = pattern->text;
+    return str_ends(text, word_end) ? str_sub(text, 0, text.len - word_end.len) : text;
+}
+
 /* The patterns, joined by commas; those that find no room are counted. */
 static void write_patterns(
         const struct policy_regexes *patterns, size_t room, struct buf *out)
@@ -43,7 +51,7 @@ static void write_patterns(
     static const size_t note = sizeof(", ... 1000 more") - 1;
     size_t start = out->len;
     for (size_t i = 0; i < patterns->count; i++) {
-        struct str text = patterns->items[i].text;
+        struct str text = shown(&patterns->items[i]);
         bool last = i + 1 == patterns->count;
         if (out->len - start + text.len + 2 + (last ? 0 : note) > room) {
             buf_addf(out, "%s... %zu more", i ? ", " : "", patterns->count - i);
@@ -70,29 +78,59 @@ static void write_section(const struct policy_shell *s, size_t room, struct buf 
     write_patterns(patterns, room > used ? room - used : 0, out);
 }
 
+/* So much each may take that all together take `room`: who needs less leaves the rest to
+ * the others. */
+static size_t fair_share(const size_t *needs, size_t count, size_t room)
+{
+    size_t share = 0;
+    for (;;) {
+        size_t modest = 0, others = 0;
+        for (size_t i = 0; i < count; i++) {
+            modest += needs[i] <= share ? needs[i] : 0;
+            others += needs[i] > share;
+        }
+        size_t next = others && room > modest ? (room - modest) / others : share;
+        if (next <= share)
+            return share;
+        share = next;
+    }
+}
+
+static size_t share_of_sections(const struct policy *policy, size_t room)
+{
+    auto_buf whole = BUF((size_t)1 << 20);
+    auto_free size_t *needs = xcalloc(policy->shell_count + 1, sizeof(*needs));
+    for (size_t i = 0; i < policy->shell_count; i++) {
+        buf_clear(&whole);
+        write_section(&policy->shells[i], SIZE_MAX, &whole);
+        needs[i] = whole.len;
+    }
+    return fair_share(needs, policy->shell_count, room);
+}
+
 /*
- * One line for each section, in the order in which they decide.  Each gets an equal part
- * of the room that is left, so that long ones lose patterns before others lose their
- * line.
+ * One line for each section, in the order in which they decide.  Long ones lose patterns
+ * before others lose their line.
  */
 static void write_policy(const struct policy *policy, size_t room, struct buf *out)
 {
     static const size_t least = 48,
                         note = sizeof("\n  ... 1000 more: paddock policy show");
-    size_t end = out->len + room;
-    auto_buf line = BUF((size_t)1 << 20);
+    size_t share = share_of_sections(policy, room), fitting = 0, end = 0;
+    auto_buf lines = BUF((size_t)1 << 20);
     for (size_t i = 0; i < policy->shell_count; i++) {
-        size_t left = end - out->len, sections = policy->shell_count - i;
-        size_t keep = sections > 1 ? note : 0;
-        size_t share = left > keep ? (left - keep) / sections : 0;
-        buf_clear(&line);
-        write_section(&policy->shells[i], share > least ? share : least, &line);
-        if (line.len + keep > left) {
-            buf_addf(out, "\n  ... %zu more: paddock policy show", sections);
-            return;
+        write_section(&policy->shells[i], share > least ? share : least, &lines);
+        if (lines.len + note <= room) {
+            fitting = i + 1;
+            end = lines.len;
         }
-        buf_add(out, buf_str(&line));
     }
+    if (lines.len <= room) {
+        buf_add(out, buf_str(&lines));
+        return;
+    }
+    buf_add(out, str_sub(buf_str(&lines), 0, end));
+    buf_addf(out, "\n  ... %zu more: paddock policy show", policy->shell_count - fitting);
 }
 
 static const struct {

@@ -12,6 +12,7 @@ struct dispatch_call {
     union {
         struct session_call *shell;
         struct pool_call *pool;
+        struct shell_call *command;
     } work;
     dispatch_done_fn *done;
     void *user;
@@ -23,8 +24,9 @@ struct dispatch_call {
 
 struct dispatch {
     struct dispatch_config config;
-    struct session *shell; /* NULL: no tool needs it */
-    struct pool *pool;     /* the same */
+    struct session *shell;      /* NULL: no tool needs it */
+    struct pool *pool;          /* the same */
+    struct run_shell *commands; /* the same */
     struct dispatch_call *calls;
 };
 
@@ -87,6 +89,26 @@ static bool give_to_worker(
             d->pool, r->tool, buf_str(&text), on_worker_done, c, &c->work.pool, err);
 }
 
+static void on_command_done(void *user, const struct shell_outcome *outcome)
+{
+    struct dispatch_call *c = user;
+    struct audit *audit = c->dispatch->config.audit;
+    if (audit) {
+        struct audit_call call = recorded(c, outcome->is_error, outcome->text);
+        record_shell_call(audit, &call, outcome);
+    }
+    answer(c, outcome->is_error, outcome->text);
+}
+
+static bool hand_on(
+        struct dispatch_call *c, const struct dispatch_request *r, struct error *err)
+{
+    if (c->place != TOOL_IN_SERVER)
+        return give_to_worker(c, r, err);
+    return run_shell_start(
+            c->dispatch->commands, r->args, on_command_done, c, &c->work.command, err);
+}
+
 static char *copy_text(struct str s, size_t max)
 {
     size_t len = s.len < max ? s.len : max;
@@ -116,7 +138,7 @@ bool dispatch_call(struct dispatch *d, const struct dispatch_request *request,
     d->calls = c;
     if (d->config.audit)
         remember_for_log(c, request);
-    if (!give_to_worker(c, request, err)) {
+    if (!hand_on(c, request, err)) {
         forget(c);
         return false;
     }
@@ -124,17 +146,31 @@ bool dispatch_call(struct dispatch *d, const struct dispatch_request *request,
     return true;
 }
 
+/* It ends without an answer. */
+static void drop(struct dispatch_call *c)
+{
+    struct audit *audit = c->dispatch->config.audit;
+    if (audit) {
+        struct audit_call call = recorded(c, true, STR(""));
+        record_cancelled_call(audit, &call);
+    }
+    forget(c);
+}
+
 void dispatch_cancel(struct dispatch *d, struct dispatch_call *c)
 {
-    if (d->config.audit) {
-        struct audit_call call = recorded(c, true, STR(""));
-        record_cancelled_call(d->config.audit, &call);
-    }
-    if (c->place == TOOL_IN_SHELL)
+    switch (c->place) {
+    case TOOL_IN_SHELL:
         session_cancel(d->shell, c->work.shell);
-    else
+        break;
+    case TOOL_IN_POOL:
         pool_cancel(d->pool, c->work.pool);
-    forget(c);
+        break;
+    case TOOL_IN_SERVER:
+        run_shell_cancel(c->work.command);
+        break;
+    }
+    drop(c);
 }
 
 struct dispatch *dispatch_create(const struct dispatch_config *config)
@@ -145,6 +181,8 @@ struct dispatch *dispatch_create(const struct dispatch_config *config)
         d->shell = session_create(&config->worker);
     if (toolset_has_place(config->tools, TOOL_IN_POOL))
         d->pool = pool_create(&config->worker, POOL_IDLE_MS);
+    if (toolset_has_place(config->tools, TOOL_IN_SERVER))
+        d->commands = run_shell_create(&config->commands);
     return d;
 }
 
@@ -162,7 +200,8 @@ void dispatch_destroy(struct dispatch *d)
         return;
     session_destroy(d->shell);
     pool_destroy(d->pool);
+    run_shell_destroy(d->commands);
     while (d->calls)
-        forget(d->calls);
+        drop(d->calls);
     free(d);
 }

@@ -8,18 +8,21 @@
 #ifndef TOOL_DISPATCH_H
 #define TOOL_DISPATCH_H
 
-#include "policy/audit.h"
 #include "session/session.h"
+#include "tool/run_shell.h"
 #include "tool/tool.h"
+
+struct audit;
 
 struct dispatch;
 struct dispatch_call;
 
 struct dispatch_config {
-    struct session_config worker; /* of the shell and of the pool */
-    const struct toolset *tools;  /* what is offered decides what is kept warm */
-    struct audit *audit;          /* NULL: nothing is recorded */
-    struct str session;           /* names this client in the log */
+    struct session_config worker;     /* of the shell and of the pool */
+    const struct toolset *tools;      /* what is offered decides what is kept warm */
+    struct run_shell_config commands; /* .launcher NULL: no commands are offered */
+    struct audit *audit;              /* NULL: nothing is recorded */
+    struct str session;               /* names this client in the log */
 };
 
 struct dispatch *dispatch_create(const struct dispatch_config *config);

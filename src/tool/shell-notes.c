@@ -53,8 +53,8 @@ static void tell_no_network(const struct policy_shell *section, struct buf *out)
 void shell_notes_write(const struct command_plan *plan,
         const struct command_result *result, struct buf *err_text)
 {
-    bool failed = result->end == COMMAND_EXITED && result->status;
-    if (result->left_running)
+    bool ended = result->end == COMMAND_EXITED, failed = ended && result->status;
+    if (ended && result->left_running)
         tell_left_running(result->left_running, err_text);
     if (failed && plan->sandbox != SANDBOX_NONE &&
             has(&result->err, denied, ARRAY_LEN(denied)))

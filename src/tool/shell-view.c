@@ -18,14 +18,6 @@ static size_t count_texts(const char *const *texts)
     return count;
 }
 
-static bool is_among(const char *const *texts, struct str path)
-{
-    for (; texts && *texts; texts++)
-        if (str_is(path, *texts))
-            return true;
-    return false;
-}
-
 static void add_rule(struct list *list, const struct kernel_rule *rule,
         const struct command_plan *plan)
 {
@@ -36,8 +28,7 @@ static void add_rule(struct list *list, const struct kernel_rule *rule,
     case KERNEL_READABLE: /* a program needs its libraries: the view shows all of / */
         break;
     case KERNEL_READ_ONLY:
-        if (!is_among(plan->writable, rule->path))
-            add(list, VIEW_READ_ONLY, rule->path.data);
+        add(list, VIEW_READ_ONLY, rule->path.data);
         break;
     case KERNEL_HIDDEN:
         if (!plan->trusted || !rule->trusted_may)
@@ -46,6 +37,7 @@ static void add_rule(struct list *list, const struct kernel_rule *rule,
     }
 }
 
+/* Of two rules for one path the last counts, so what the plan says comes last. */
 const struct view_path *shell_view(const struct path_policy *paths,
         const struct command_plan *plan, struct arena *arena, size_t *count)
 {

@@ -11,7 +11,7 @@ static struct policy_regex regexes[MANY];
 static void init_regexes(void)
 {
     for (size_t i = 0; i < MANY; i++)
-        regexes[i].text = STR("status(\\s|$)");
+        regexes[i].text = STR("some-long-word(\\s|$)");
 }
 
 static struct policy_shell shell(const char *name, const char *command)
@@ -97,7 +97,7 @@ static void test_room(void **state UNUSED)
             if (sections > 100)
                 assert_non_null(strstr(text.data, " more: paddock policy show"));
             if (sections == 1 && patterns)
-                assert_non_null(strstr(text.data, "status(\\s|$), status"));
+                assert_non_null(strstr(text.data, "some-long-word, some-long-word"));
             if (sections == 1 && patterns == 200)
                 assert_non_null(strstr(text.data, " more Prose"));
         }
@@ -116,7 +116,7 @@ static void test_fair(void **state UNUSED)
     struct str text = describe(&policy, "{policy}", arena);
     assert_non_null(
             strstr(text.data, "  last (pattern: ^last$): deny-by-default, allowed "
-                              "arg patterns: status(\\s|$), status(\\s|$)"));
+                              "arg patterns: some-long-word, some-long-word"));
 }
 
 int main(void)

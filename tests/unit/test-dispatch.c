@@ -1,0 +1,196 @@
+#include "tool/dispatch.h"
+
+#include "unit.h"
+
+#include "policy/audit.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define MAX_CALLS 8
+
+struct fixture;
+
+struct slot {
+    struct fixture *fixture;
+    struct dispatch_call *call;
+    bool answered, is_error;
+    char text[256];
+};
+
+/* A dispatch over the worker of test-worker.c, which takes any tool's name. */
+struct fixture {
+    uv_loop_t loop;
+    struct arena *arena;
+    struct toolset *tools;
+    struct dispatch *dispatch;
+    struct audit *audit;
+    char folder[64];
+    const char *env[1];
+    struct slot slots[MAX_CALLS];
+    size_t calls, answers;
+};
+
+static void on_done(void *user, bool is_error, struct str text)
+{
+    struct slot *slot = user;
+    assert_false(slot->answered);
+    slot->answered = true;
+    slot->is_error = is_error;
+    snprintf(slot->text, sizeof(slot->text), "%.*s", STR_ARG(text));
+    slot->fixture->answers++;
+}
+
+static void open_log(struct fixture *f, struct policy *policy)
+{
+    struct error err;
+    strcpy(f->folder, "/tmp/paddock-dispatch-XXXXXX");
+    assert_non_null(mkdtemp(f->folder));
+    struct str ws = str_of(arena_printf(f->arena, "%s/ws", f->folder));
+    assert_int_equal(mkdir(ws.data, 0755), 0);
+    *policy = (struct policy){ .workspace = ws,
+        .workspace_real = ws,
+        .audit_log = { .path = str_of(arena_printf(f->arena, "%s/log", f->folder)),
+                .max_bytes = 1 << 20,
+                .keep = 1 } };
+    if (!audit_open(policy, false, &f->audit, &err))
+        fail_msg("%s", err.message);
+}
+
+static void open_dispatch(struct fixture *f)
+{
+    *f = (struct fixture){ .arena = arena_create(), .env = { NULL } };
+    struct policy *policy = arena_alloc(f->arena, sizeof(*policy));
+    const struct toolset_config offered = { .places = TOOL_IN_SHELL | TOOL_IN_POOL };
+    struct error err;
+    uv_loop_init(&f->loop);
+    open_log(f, policy);
+    assert_true(toolset_create(&offered, &f->tools, &err));
+    const struct dispatch_config config = {
+        .worker = { .loop = &f->loop,
+                .worker = { .path = TEST_WORKER, .env = f->env },
+                .setup = STR("{}"),
+                .timeout_ms = 5000,
+                .max_reply = 1 << 20 },
+        .tools = f->tools,
+        .audit = f->audit,
+        .session = STR("one"),
+    };
+    f->dispatch = dispatch_create(&config);
+}
+
+/* The log, which the caller frees; everything else is closed. */
+static json_t *close_dispatch(struct fixture *f)
+{
+    json_t *records = json_array();
+    const char *log = arena_printf(f->arena, "%s/log", f->folder);
+    dispatch_destroy(f->dispatch);
+    uv_run(&f->loop, UV_RUN_DEFAULT);
+    assert_int_equal(uv_loop_close(&f->loop), 0);
+    audit_close(f->audit);
+    auto_fd int fd = open(log, O_RDONLY | O_CLOEXEC);
+    char *data = arena_zalloc(f->arena, 1 << 20);
+    ssize_t n = read(fd, data, 1 << 20);
+    for (struct str rest = { data, n < 0 ? 0 : (size_t)n }; rest.len;) {
+        json_t *record;
+        struct error err;
+        assert_true(json_parse(str_cut(&rest, '\n'), &record, &err));
+        json_array_append_new(records, record);
+    }
+    unlink(log);
+    rmdir(arena_printf(f->arena, "%s/ws", f->folder));
+    rmdir(f->folder);
+    toolset_destroy(f->tools);
+    arena_destroy(f->arena);
+    return records;
+}
+
+static struct slot *call(struct fixture *f, const char *tool, const char *command)
+{
+    struct error err;
+    struct slot *slot = &f->slots[f->calls++];
+    *slot = (struct slot){ .fixture = f };
+    json_auto_t *args = json_pack("{s:s}", "command", command);
+    const struct dispatch_request request = {
+        .tool = str_of(tool), .args = args, .trace = STR("00-trace-01")
+    };
+    assert_true(dispatch_call(f->dispatch, &request, on_done, slot, &slot->call, &err));
+    return slot;
+}
+
+static void wait_for(struct fixture *f, size_t answers)
+{
+    while (f->answers < answers)
+        uv_run(&f->loop, UV_RUN_ONCE);
+}
+
+static const char *member(const json_t *records, size_t i, const char *key)
+{
+    const char *text =
+            json_string_value(json_object_get(json_array_get(records, i), key));
+    return text ? text : "";
+}
+
+/* The shell takes one call at a time; the pool waits for nobody. */
+static void test_places(void **state UNUSED)
+{
+    struct fixture f;
+    open_dispatch(&f);
+    dispatch_warm(f.dispatch);
+    struct slot *long_one = call(&f, "run", "sleep 60000");
+    struct slot *next = call(&f, "run", "echo next");
+    struct slot *other = call(&f, "fs_stat", "echo other");
+    wait_for(&f, 1);
+    assert_string_equal(other->text, "other");
+    assert_false(long_one->answered || next->answered);
+    dispatch_cancel(f.dispatch, long_one->call);
+    wait_for(&f, 2);
+    assert_string_equal(next->text, "next");
+    json_decref(close_dispatch(&f));
+}
+
+static void test_records(void **state UNUSED)
+{
+    struct fixture f;
+    open_dispatch(&f);
+    call(&f, "fs_stat", "echo plain");
+    wait_for(&f, 1);
+    call(&f, "fs_append",
+            "notes {\"decision\":\"deny\",\"rule\":\"guard x\","
+            "\"writes\":[{\"path\":\"/a\",\"op\":\"write\"}]}");
+    wait_for(&f, 2);
+    call(&f, "fs_stat", "notes no json");
+    wait_for(&f, 3);
+    call(&f, "fs_stat", "notes [{\"decision\":\"deny\"}]");
+    wait_for(&f, 4);
+    call(&f, "fs_stat", "die 3");
+    wait_for(&f, 5);
+    dispatch_cancel(f.dispatch, call(&f, "run", "hang")->call);
+    call(&f, "run", "hang"); /* dropped at the end */
+    json_auto_t *records = close_dispatch(&f);
+    assert_int_equal(json_array_size(records), 7);
+    static const char *const decisions[] = { "allow", "deny", "allow", "allow", "allow",
+        "allow", "allow" };
+    for (size_t i = 0; i < 7; i++) {
+        const json_t *record = json_array_get(records, i);
+        assert_string_equal(member(records, i, "session"), "one");
+        assert_string_equal(member(records, i, "trace"), "00-trace-01");
+        assert_string_equal(member(records, i, "decision"), decisions[i]);
+        assert_int_equal(json_is_true(json_object_get(record, "is_error")), i >= 4);
+    }
+    assert_string_equal(member(records, 1, "tool"), "fs_append");
+    assert_string_equal(member(records, 1, "rule"), "guard x");
+    assert_int_equal(
+            json_array_size(json_object_get(json_array_get(records, 1), "writes")), 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_places),
+        cmocka_unit_test(test_records),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
