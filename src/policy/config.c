@@ -148,24 +148,32 @@ static bool read_sections(struct conf *c, const struct toml_value *root)
     return check_required(c, root);
 }
 
+bool conf_build(struct conf *c, const struct toml_value *root)
+{
+    if (!read_sections(c, root) || !conf_overrides_check(c))
+        return false;
+    conf_protect(c);
+    c->policy->warnings = (struct policy_texts){ c->warnings, c->warning_count };
+    return conf_audit_log_check(c);
+}
+
+bool conf_begin(struct conf *c, const char *workspace, const char *home)
+{
+    c->policy = create_policy(c->arena);
+    if (!find_workspace(c, workspace))
+        return false;
+    find_home(c, home);
+    return true;
+}
+
 bool config_load(const struct config_request *request, struct arena *arena,
         struct policy **out, struct error *err)
 {
     struct toml_value root;
-    const char *files[2];
-    struct conf c = {
-        .arena = arena, .err = err, .policy = create_policy(arena), .files = files
-    };
-    if (!find_workspace(&c, request->workspace))
+    struct conf c = { .arena = arena, .err = err };
+    if (!conf_begin(&c, request->workspace, request->home) ||
+            !read_tree(&c, request->file, &root) || !conf_build(&c, &root))
         return false;
-    find_home(&c, request->home);
-    if (!read_tree(&c, request->file, &root) || !read_sections(&c, &root) ||
-            !conf_overrides_check(&c))
-        return false;
-    conf_protect(&c);
-    if (!conf_audit_log_check(&c))
-        return false;
-    c.policy->warnings = (struct policy_texts){ c.warnings, c.warning_count };
     *out = c.policy;
     return true;
 }

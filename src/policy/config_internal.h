@@ -16,8 +16,8 @@ struct conf {
     struct arena *arena;
     struct error *err;
     struct policy *policy;
-    const char *home;   /* $HOME, or NULL */
-    const char **files; /* that were read, absolute */
+    const char *home;     /* $HOME, or NULL */
+    const char *files[2]; /* that were read, absolute */
     size_t file_count;
     size_t protected_cap;
     struct policy_text *warnings; /* becomes policy->warnings */
@@ -122,6 +122,10 @@ struct conf_scripts {
     size_t count;
 };
 struct conf_scripts conf_script_places(struct str pattern, struct arena *arena);
+
+/* An empty policy for a workspace; then what a tree says. */
+MUST_CHECK bool conf_begin(struct conf *c, const char *workspace, const char *home);
+MUST_CHECK bool conf_build(struct conf *c, const struct toml_value *root);
 
 /* Base and overlay as one tree. */
 struct toml_value conf_merge(const struct toml_value *base, const struct toml_value *over,

@@ -1,91 +1,13 @@
-#include "policy/config.h"
+#include "config-world.h"
 #include "policy/pyre.h"
 
 #include "unit.h"
-
-#include <fcntl.h>
-#include <stdio.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-/* A workspace of its own, with a home beside it. */
-struct world {
-    char root[64];
-    struct arena *arena;
-};
-
-static void make_folder(const struct world *w, const char *name)
-{
-    char path[256];
-    snprintf(path, sizeof(path), "%s/%s", w->root, name);
-    assert_int_equal(mkdir(path, 0777), 0);
-}
-
-static void put(const struct world *w, const char *name, const char *text)
-{
-    char path[256];
-    snprintf(path, sizeof(path), "%s/%s", w->root, name);
-    unlink(path);
-    if (!text)
-        return;
-    FILE *file = fopen(path, "w");
-    assert_non_null(file);
-    fputs(text, file);
-    assert_int_equal(fclose(file), 0);
-}
-
-static void open_world(struct world *w)
-{
-    strcpy(w->root, "/tmp/paddock-config-XXXXXX");
-    assert_non_null(mkdtemp(w->root));
-    make_folder(w, "ws");
-    make_folder(w, "ws/.pyddock");
-    make_folder(w, "home");
-    w->arena = arena_create();
-}
-
-static void close_world(struct world *w)
-{
-    char command[128];
-    arena_destroy(w->arena);
-    snprintf(command, sizeof(command), "rm -r '%s'", w->root);
-    assert_int_equal(system(command), 0);
-}
-
-static struct str in_world(const struct world *w, const char *name)
-{
-    return str_of(arena_printf(w->arena, "%s%s%s", w->root, *name ? "/" : "", name));
-}
-
-static bool load(
-        struct world *w, const char *file, struct policy **out, struct error *err)
-{
-    const struct config_request request = { .workspace = in_world(w, "ws").data,
-        .file = file,
-        .home = in_world(w, "home").data };
-    return config_load(&request, w->arena, out, err);
-}
-
-/* Load the text as the base, or (`overlay`) over the built-in policy. */
-static struct policy *load_text(struct world *w, const char *text, bool overlay)
-{
-    struct policy *policy = NULL;
-    struct error err = { 0 };
-    put(w, "ws/.pyddock/pyddock.toml", overlay ? NULL : text);
-    put(w, "ws/.pyddock/pyddock.override.toml", overlay ? text : NULL);
-    if (!load(w, NULL, &policy, &err))
-        fail_msg("%s: %s", text, err.message);
-    return policy;
-}
-
-#define EMPTY "[execution]\n[imports]\n[filesystem]\n[ast]\n[audit]\n" /* five lines */
 
 static void check_error(struct world *w, const char *text, bool overlay, const char *want)
 {
     struct policy *policy = NULL;
     struct error err = { 0 };
-    put(w, "ws/.pyddock/pyddock.toml", overlay ? NULL : text);
-    put(w, "ws/.pyddock/pyddock.override.toml", overlay ? text : NULL);
+    put_policy(w, text, overlay);
     if (load(w, NULL, &policy, &err))
         fail_msg("%s: is taken", text);
     const char *file =
