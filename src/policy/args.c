@@ -246,6 +246,18 @@ static bool is_no_name(const struct scan *s, struct str text)
            !(s->may_go_up && memmem(text.data, text.len, "..", 2));
 }
 
+/* It is fine where the command starts, and not from the workspace. */
+static void hint_absolute(const struct scan *s, struct str text)
+{
+    struct place place;
+    if (place_find(s->cwd, text, PLACE_FOLLOW, s->step->arena, &s->step->budget, &place))
+        refuse_hint(s->why,
+                "A relative path has to be fine from the workspace and from cwd; write "
+                "it "
+                "as '%s'.",
+                place.path.data);
+}
+
 static bool judge(const struct scan *s, const struct args_part *part)
 {
     if (is_no_name(s, part->text))
@@ -260,8 +272,12 @@ static bool judge(const struct scan *s, const struct args_part *part)
         return judge_at(s, STR("/"), part);
     if (text.data[0] == '~' && !judge_home(s, part))
         return false;
-    return judge_at(s, s->cwd, part) &&
-           (str_eq(s->cwd, workspace) || judge_at(s, workspace, part));
+    if (!judge_at(s, s->cwd, part))
+        return false;
+    if (str_eq(s->cwd, workspace) || judge_at(s, workspace, part))
+        return true;
+    hint_absolute(s, text);
+    return false;
 }
 
 static bool check_argument(struct scan *s)

@@ -105,11 +105,11 @@ struct search {
     unsigned file_urls;
 };
 
-/* "/" between fields; the "//" of a URL whose scheme is a pattern. */
+/* "/" between fields; a face; the "//" of a URL whose scheme is a pattern. */
 static bool is_mere_slash(const struct search *s, struct str text)
 {
     if (str_is(text, "/"))
-        return s->program == ARGS_FIELDS;
+        return s->program == ARGS_FIELDS || str_is(s->argument, ":/");
     const char *from = s->argument.data, *to = from + s->argument.len;
     bool is_behind = text.data > from && text.data < to;
     return str_is(text, "//") && is_behind && text.data[-1] == ':';

@@ -187,6 +187,11 @@ static void test_relative(void **state)
     for (size_t i = 0; i < ARRAY_LEN(table); i++)
         if (world_try(w, "x", ARGS(table[i].arg), table[i].cwd) != table[i].allowed)
             fail_msg("'%s' in '%s'", table[i].arg, table[i].cwd);
+    /* The way out that is named is one. */
+    assert_false(world_try(w, "x", ARGS("../notes.txt"), "sub"));
+    const char *absolute = world_path(w, "ws/notes.txt");
+    assert_non_null(strstr(world_refusal(w), absolute));
+    assert_true(world_try(w, "x", ARGS(absolute), "sub"));
 }
 
 /* Without a sandbox what is not there yet could be made. */
