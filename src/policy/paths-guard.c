@@ -89,12 +89,21 @@ static size_t skip_class(struct str pattern, size_t at)
     return pattern.len;
 }
 
+/* A comment or flags, which change what brackets mean. */
+static bool is_odd_group(struct str pattern, size_t at)
+{
+    struct str rest = str_from(pattern, at);
+    return str_starts(rest, STR("(?")) &&
+           (rest.len < 3 || !strchr(":=!<P", rest.data[2]));
+}
+
+/* `a|b` outside of groups; when in doubt, yes. */
 static bool has_alternatives(struct str pattern)
 {
     size_t depth = 0;
     for (size_t i = 0; i < pattern.len;) {
         char c = pattern.data[i];
-        if (c == '|' && !depth)
+        if ((c == '|' && !depth) || is_odd_group(pattern, i))
             return true;
         if (c == '[') {
             i = skip_class(pattern, i);
