@@ -48,11 +48,12 @@ int deputy_read_file(const char *path, size_t max, struct arena *arena, struct s
 MUST_CHECK bool deputy_option_allowed(
         const struct deputy_call *call, const struct option_word *word);
 
-/* The environment of the plan. */
+/* The environment of the plan.  Drop first: it makes the plan's own copy. */
 const char *deputy_env_get(const struct deputy_call *call, const char *name);
-void deputy_env_set(const struct deputy_call *call, const char *name, const char *value);
 typedef bool deputy_drop_fn(struct str name);
 void deputy_env_drop(const struct deputy_call *call, deputy_drop_fn *drop);
+void deputy_env_set(const struct deputy_call *call, const char *name, const char *value);
+void deputy_env_append(const struct deputy_call *call, const char **lines, size_t count);
 
 /* The arguments of the plan; `at` counts as in `call->args`. */
 void deputy_arg_insert(const struct deputy_call *call, size_t at, const char *arg);

@@ -66,6 +66,15 @@ void deputy_env_drop(const struct deputy_call *call, deputy_drop_fn *drop)
     call->plan->env = env;
 }
 
+void deputy_env_append(const struct deputy_call *call, const char **lines, size_t count)
+{
+    size_t before = list_length(call->plan->env);
+    const char **env = arena_zalloc(call->arena, (before + count + 1) * sizeof(*env));
+    memcpy(env, call->plan->env, before * sizeof(*env));
+    memcpy(env + before, lines, count * sizeof(*env));
+    call->plan->env = env;
+}
+
 void deputy_arg_insert(const struct deputy_call *call, size_t at, const char *arg)
 {
     call->plan->argv = list_with(call, call->plan->argv, at + 1, arg);

@@ -72,13 +72,13 @@ static const char submodule_config[] = "submodules have repositories of their ow
 
 /* Sorted. */
 static const struct git_command commands[] = {
-    { "add", GIT_WRITES, TAKES("--pathspec-from-file< --chmod="), NULL },
-    { "am", GIT_WRITES | GIT_READS_FILES | GIT_CHECKS_OUT,
+    { "add", GIT_WRITES | GIT_STORES, TAKES("--pathspec-from-file< --chmod="), NULL },
+    { "am", GIT_WRITES | GIT_STORES | GIT_READS_FILES | GIT_CHECKS_OUT,
             TAKES(SIGNS "--directory= --empty= --exclude= --include= --patch-format= "
                         "--quoted-cr= --whitespace= -C= -p="),
             NULL },
     { "annotate", GIT_TEXTCONV, TAKES_LOG(BLAMES), NULL },
-    { "apply", GIT_WRITES | GIT_READS_FILES | GIT_CHECKS_OUT,
+    { "apply", GIT_WRITES | GIT_STORES | GIT_READS_FILES | GIT_CHECKS_OUT,
             TAKES("--unsafe-paths*^ --build-fake-ancestor> --directory= --exclude= "
                   "--include= --whitespace= -C= -p="),
             NULL },
@@ -113,7 +113,7 @@ static const struct git_command commands[] = {
                           "-l --branch= -b= --origin= --jobs= -j= --ref-format= "
                           "--revision="),
             NULL },
-    { "commit", GIT_WRITES,
+    { "commit", GIT_WRITES | GIT_STORES,
             TAKES(SIGNS "--file< -F< --template< -t< --pathspec-from-file< --message= "
                         "-m= --author= --date= --cleanup= --fixup= --squash= "
                         "--reedit-message= -c= --reuse-message= -C= --trailer= "
@@ -161,7 +161,8 @@ static const struct git_command commands[] = {
                   "--max-count= -m= --max-depth= --threads= --context= -C= "
                   "--before-context= -B= --after-context= -A= --color? -G -I -l"),
             NULL },
-    { "hash-object", GIT_WRITES | GIT_READS_FILES, TAKES("--path= -t="), NULL },
+    { "hash-object", GIT_WRITES | GIT_STORES | GIT_READS_FILES, TAKES("--path= -t="),
+            NULL },
     NEVER("help", runs_tool),
     NEVER("hook", "hooks are not run"),
     { "init", GIT_WRITES,
@@ -240,7 +241,7 @@ static const struct git_command commands[] = {
     { "show-branch", GIT_TEXT, TAKES("--color? --more? --reflog? -g?"), NULL },
     { "show-ref", GIT_TEXT, TAKES("--abbrev? --exclude-existing? --hash? -s?"), NULL },
     { "sparse-checkout", GIT_WRITES | GIT_CHECKS_OUT, NONE, NULL },
-    { "stash", GIT_WRITES | GIT_CHECKS_OUT,
+    { "stash", GIT_WRITES | GIT_STORES | GIT_CHECKS_OUT,
             TAKES_LOG("--pathspec-from-file< --message= -m= -S? --all -a "
                       "--include-untracked -u"),
             NULL },
@@ -260,7 +261,8 @@ static const struct git_command commands[] = {
                        "-m= "
                        "--cleanup= --trailer= -n?"),
             NULL },
-    { "update-index", GIT_WRITES, TAKES("--cacheinfo= --chmod= --index-version="), NULL },
+    { "update-index", GIT_WRITES | GIT_STORES,
+            TAKES("--cacheinfo= --chmod= --index-version="), NULL },
     { "update-ref", GIT_WRITES | GIT_TEXT, TAKES("-m="), NULL },
     NEVER("upload-archive", serves),
     NEVER("upload-pack", serves),

@@ -21,6 +21,7 @@ enum git_flags {
     GIT_DIFFS = 1 << 7,       /* takes --no-ext-diff */
     GIT_TEXTCONV = 1 << 8,    /* takes --no-textconv */
     GIT_CHECKS_OUT = 1 << 9,  /* changes or removes files of the work tree */
+    GIT_STORES = 1 << 10,     /* takes the content of files into the repository */
 };
 
 struct git_command {

@@ -16,22 +16,37 @@ static void turn_off(const struct git_call *call, const struct option_word *word
     struct str name = str_from(word->option.name, 2);
     deputy_arg_replace(&call->base, word->at,
             arena_printf(call->base.arena, "--no-%.*s", STR_ARG(name)));
-    deputy_note(&call->base, "%.*s is turned off: it would start other programs",
-            STR_ARG(word->option.name));
+    deputy_note(&call->base, "--%.*s is turned off: it would start other programs",
+            STR_ARG(name));
 }
 
-static bool submodule_format_allowed(
+static bool submodules_stay_closed(
         const struct git_call *call, const struct option_word *word)
 {
-    bool enters = option_is(word, "--submodule") && !str_is(word->value, "short") &&
-                  !str_is(word->value, "log");
-    enters = enters ||
-             (option_is(word, "--ignore-submodules") && word->has_value &&
-                     !str_is(word->value, "all") && !str_is(word->value, "dirty"));
-    return !enters || deputy_refuse(&call->base, "Submodules are not entered.",
-                              "Run git in the submodule's folder.",
-                              "option '%.*s' would start git in submodules",
-                              STR_ARG(word->option.name));
+    bool shows = option_is(word, "--submodule") && word->has_value &&
+                 !str_is(word->value, "short") && !str_is(word->value, "log");
+    bool looks = option_is(word, "--ignore-submodules") && word->has_value &&
+                 !str_is(word->value, "all") && !str_is(word->value, "dirty");
+    return (!shows && !looks) || deputy_refuse(&call->base, "Submodules are not entered.",
+                                         "Run git in the submodule's folder.",
+                                         "option '%.*s' would start git in submodules",
+                                         STR_ARG(word->option.name));
+}
+
+/* Options that change what the command does. */
+static void take_note(struct git_call *call, const struct option_word *word)
+{
+    static const char *const reading[] = { "-l", "--list", "--get", "--get-all",
+        "--get-regexp", "--get-urlmatch", "--get-color", "--get-colorbool" };
+    for (size_t i = 0; i < ARRAY_LEN(reading); i++)
+        call->lists = call->lists || option_is(word, reading[i]);
+    call->offline = call->offline || option_is(word, "-n");
+    call->without_index = call->without_index || option_is(word, "--no-index");
+    call->all_remotes = call->all_remotes || option_is(word, "--all") ||
+                        option_is(word, "--multiple");
+    call->only_ignored = call->only_ignored || option_is(word, "-X");
+    call->untracked = call->untracked || option_is(word, "-u") || option_is(word, "-a") ||
+                      option_is(word, "--all") || option_is(word, "--include-untracked");
 }
 
 static bool option_allowed(struct git_call *call, const struct option_word *word)
@@ -46,17 +61,87 @@ static bool option_allowed(struct git_call *call, const struct option_word *word
     if (word->option.use == OPTION_PROGRAM_PART && word->has_value &&
             !strategy_allowed(call, word->value))
         return false;
-    return submodule_format_allowed(call, word);
+    take_note(call, word);
+    return submodules_stay_closed(call, word);
 }
 
-static bool operand_allowed(
-        const struct git_call *call, const struct option_word *word, size_t index)
+static bool operand_allowed(struct git_call *call, const struct option_word *word)
 {
+    size_t index = call->operands++;
+    if (!index)
+        call->verb = word->text;
     bool writes = call->flags & GIT_WRITES_FILE && !index;
     if (!writes && !(call->flags & GIT_READS_FILES))
         return true;
-    enum path_use use = writes ? PATH_WRITE : PATH_READ;
-    return deputy_file_allowed(&call->base, word->text, use, str_of(call->command->name));
+    return deputy_file_allowed(&call->base, word->text, writes ? PATH_WRITE : PATH_READ,
+            str_of(call->command->name));
+}
+
+/* What a command does by its first operand. */
+static const struct git_verb {
+    const char *command, *verb;
+    unsigned less, more; /* flags */
+    bool refused;        /* changes .git/config */
+} verbs[] = {
+    { "branch", "", GIT_WRITES, 0, false },
+    { "config", "edit", 0, 0, true },
+    { "config", "remove-section", 0, 0, true },
+    { "config", "rename-section", 0, 0, true },
+    { "config", "set", 0, 0, true },
+    { "config", "unset", 0, 0, true },
+    { "notes", "", GIT_WRITES, 0, false },
+    { "notes", "list", GIT_WRITES, 0, false },
+    { "notes", "show", GIT_WRITES, 0, false },
+    { "reflog", "delete", 0, GIT_WRITES, false },
+    { "reflog", "drop", 0, GIT_WRITES, false },
+    { "reflog", "expire", 0, GIT_WRITES, false },
+    { "remote", "add", 0, 0, true },
+    { "remote", "prune", 0, GIT_WRITES | GIT_NETWORK, false },
+    { "remote", "remove", 0, 0, true },
+    { "remote", "rename", 0, 0, true },
+    { "remote", "rm", 0, 0, true },
+    { "remote", "set-branches", 0, 0, true },
+    { "remote", "set-head", 0, GIT_WRITES | GIT_NETWORK, false },
+    { "remote", "set-url", 0, 0, true },
+    { "remote", "show", 0, GIT_NETWORK, false },
+    { "remote", "update", 0, GIT_WRITES | GIT_NETWORK, false },
+    { "sparse-checkout", "list", GIT_WRITES | GIT_CHECKS_OUT, 0, false },
+    { "stash", "apply", GIT_STORES, 0, false },
+    { "stash", "branch", GIT_STORES, 0, false },
+    { "stash", "list", GIT_WRITES | GIT_STORES | GIT_CHECKS_OUT, 0, false },
+    { "stash", "pop", GIT_STORES, 0, false },
+    { "stash", "show", GIT_WRITES | GIT_STORES | GIT_CHECKS_OUT, 0, false },
+    { "tag", "", GIT_WRITES, 0, false },
+    { "worktree", "list", GIT_WRITES | GIT_CHECKS_OUT, 0, false },
+};
+
+static bool refuse_config_change(const struct git_call *call)
+{
+    return deputy_refuse(&call->base, "The configuration of a repository stays as it is.",
+            "Ask a person to make this change.", "'%s %.*s' would change .git/config",
+            call->command->name, STR_ARG(call->verb));
+}
+
+static bool apply_verb(struct git_call *call)
+{
+    struct str name = str_of(call->command->name);
+    for (size_t i = 0; i < ARRAY_LEN(verbs); i++) {
+        if (!str_is(name, verbs[i].command) || !str_is(call->verb, verbs[i].verb))
+            continue;
+        if (verbs[i].refused)
+            return refuse_config_change(call);
+        call->flags = (call->flags & ~verbs[i].less) | verbs[i].more;
+    }
+    bool shows = str_is(call->verb, "show") && (call->offline || call->operands < 2);
+    if (str_is(name, "remote") && shows)
+        call->flags &= ~(unsigned)GIT_NETWORK;
+    bool names_refs = str_is(name, "branch") || str_is(name, "tag");
+    if (names_refs && call->lists)
+        call->flags &= ~(unsigned)GIT_WRITES;
+    bool reads = call->lists || str_is(call->verb, "get") || str_is(call->verb, "list");
+    if (str_is(name, "config") && !reads && call->operands > 1)
+        return refuse_config_change(call);
+    return true;
 }
 
 bool git_arguments_allowed(struct git_call *call)
@@ -71,14 +156,10 @@ bool git_arguments_allowed(struct git_call *call)
     struct option_reader r = git_reader(call);
     struct option_word word;
     while (option_next(&r, &word)) {
-        bool allowed = word.is_operand ? operand_allowed(call, &word, call->operand_count)
+        bool allowed = word.is_operand ? operand_allowed(call, &word)
                                        : option_allowed(call, &word);
         if (!allowed)
             return false;
-        if (!word.is_operand)
-            continue;
-        if (!call->operand_count++)
-            call->verb = word.text;
     }
-    return true;
+    return apply_verb(call);
 }

@@ -41,7 +41,6 @@ static bool read_global(struct git_call *call)
     struct option_word word;
     while (option_next(&r, &word)) {
         if (word.is_operand) {
-            call->command_at = word.at;
             call->first = word.at + 1;
             call->command = git_command_find(word.text);
             return call->command ? true : refuse_unknown(call, word.text);
@@ -69,7 +68,13 @@ bool deputy_git(const struct policy *policy, const struct path_policy *paths,
                                      .plan = plan,
                                      .why = why } };
     deputy_begin(&call.base, "git");
-    return read_global(&call) && git_arguments_allowed(&call);
+    bool allowed = read_global(&call) && git_arguments_allowed(&call) &&
+                   git_repo_find(&call.base, &call.repo) && git_files_allowed(&call) &&
+                   git_remotes_allowed(&call) &&
+                   git_repo_load_nested(&call.base, &call.repo) && git_neutralise(&call);
+    if (allowed)
+        git_profile(&call);
+    return allowed;
 }
 
 /* Where the arguments of the subcommand begin; `*command` is NULL if there is none. */
@@ -90,7 +95,7 @@ static size_t find_command(
     return count;
 }
 
-static bool has_pattern_option(struct option_reader r)
+bool git_has_pattern(struct option_reader r)
 {
     struct option_word word;
     while (option_next(&r, &word)) {
@@ -109,7 +114,7 @@ void deputy_git_text(const struct str *args, size_t count, bool *is_text)
     struct option_reader r = {
         .options = &command->options, .args = args, .count = count, .next = first
     };
-    bool pattern_first = command->flags & GIT_PATTERN && !has_pattern_option(r);
+    bool pattern_first = command->flags & GIT_PATTERN && !git_has_pattern(r);
     bool text_first = command->flags & GIT_TEXT && !(command->flags & GIT_REMOTE);
     struct option_word word;
     while (option_next(&r, &word)) {

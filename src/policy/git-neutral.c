@@ -1,0 +1,294 @@
+#include "policy/git-parts.h"
+
+/* The environment of a command has room for more, but no repository needs it. */
+#define MAX_OVERRIDES 2000
+
+/* Set whatever the configuration says: the strongest place, that of -c. */
+static const struct override {
+    const char *name, *value;
+} always[] = {
+    { "core.fsmonitor", "false" },
+    { "core.hooksPath", "/dev/null" },
+    { "core.pager", "cat" },
+    { "core.askPass", "" },
+    { "safe.bareRepository", "explicit" },
+    { "interactive.diffFilter", "cat" },
+    { "gpg.program", "false" },
+    { "gpg.openpgp.program", "false" },
+    { "gpg.x509.program", "false" },
+    { "gpg.ssh.program", "false" },
+    { "gpg.ssh.defaultKeyCommand", "false" },
+    { "commit.gpgSign", "false" },
+    { "tag.gpgSign", "false" },
+    { "tag.forceSignAnnotated", "false" },
+    { "push.gpgSign", "false" },
+    { "log.showSignature", "false" },
+    { "merge.verifySignatures", "false" },
+    { "submodule.recurse", "false" },
+    { "fetch.recurseSubmodules", "false" },
+    { "push.recurseSubmodules", "no" },
+    { "diff.submodule", "short" },
+    { "diff.ignoreSubmodules", "dirty" },
+    { "status.submoduleSummary", "false" },
+    { "gc.auto", "0" },
+    { "maintenance.auto", "false" },
+    /* .git/config stays as it is, so no branch can get an upstream. */
+    { "branch.autoSetupMerge", "false" },
+};
+
+/* Set where a repository names a program, to something with the same meaning or none.
+ * NULL: is overridden above or in the environment, and is only told. */
+static const struct named {
+    const char *section, *key, *value;
+    unsigned told_to; /* commands with one of these flags; 0: all */
+} named[] = {
+    { "core", "alternaterefscommand", "true", 0 },
+    { "core", "fsmonitor", NULL, 0 },
+    { "core", "gitproxy", NULL, GIT_NETWORK },
+    { "core", "hookspath", NULL, GIT_WRITES },
+    { "core", "sshcommand", NULL, GIT_NETWORK },
+    { "diff", "command", "false", GIT_DIFFS },
+    { "diff", "external", "false", GIT_DIFFS },
+    { "diff", "textconv", "cat", GIT_DIFFS | GIT_TEXTCONV },
+    { "gpg", "defaultkeycommand", "false", GIT_WRITES },
+    { "gpg", "program", "false", GIT_WRITES },
+    { "merge", "driver",
+            "git merge-file -L ours -L base -L theirs --marker-size=%L "
+            "%A %O %B",
+            GIT_CHECKS_OUT },
+    { "pull", "octopus", "octopus", GIT_CHECKS_OUT },
+    { "pull", "twohead", "recursive", GIT_CHECKS_OUT },
+    { "submodule", "ignore", "dirty", GIT_NETWORK },
+    { "submodule", "update", "none", GIT_NETWORK },
+    { "tar", "command", "cat", 0 },
+    { "trailer", "cmd", "true", GIT_WRITES },
+    { "trailer", "command", "true", GIT_WRITES },
+};
+
+struct overrides {
+    const struct deputy_call *call;
+    const char **lines; /* of the environment: a key and a value for each */
+    size_t count;
+};
+
+static bool add(struct overrides *o, const char *name, const char *value)
+{
+    if (o->count == MAX_OVERRIDES)
+        return false;
+    o->lines[2 * o->count] =
+            arena_printf(o->call->arena, "GIT_CONFIG_KEY_%zu=%s", o->count, name);
+    o->lines[2 * o->count + 1] =
+            arena_printf(o->call->arena, "GIT_CONFIG_VALUE_%zu=%s", o->count, value);
+    o->count++;
+    return true;
+}
+
+static const char *full_name(
+        const struct git_call *call, const struct git_setting *s, const char *key)
+{
+    if (!s->has_subsection)
+        return arena_printf(call->base.arena, "%.*s.%s", STR_ARG(s->section), key);
+    return arena_printf(call->base.arena, "%.*s.%.*s.%s", STR_ARG(s->section),
+            STR_ARG(s->subsection), key);
+}
+
+static void tell(const struct git_call *call, const struct git_setting *s)
+{
+    const char *name = full_name(call, s, s->key.data);
+    if (call->base.plan->notes.len < 1000)
+        deputy_note(&call->base, "%s of the repository is not run (%s:%u)", name, s->file,
+                s->line);
+}
+
+static bool override_named(
+        const struct git_call *call, const struct git_setting *s, struct overrides *o)
+{
+    for (size_t i = 0; i < ARRAY_LEN(named); i++) {
+        const struct named *n = &named[i];
+        if (!git_setting_is(s, n->section, n->key))
+            continue;
+        bool harmless =
+                n->value ? git_strategy_is_builtin(s->value) : git_setting_is_boolean(s);
+        if (!harmless && (!n->told_to || call->flags & n->told_to))
+            tell(call, s);
+        return !n->value || add(o, full_name(call, s, n->key), n->value);
+    }
+    return true;
+}
+
+/* The lines that `git lfs install` writes: that program is the user's. */
+static bool is_lfs_line(const struct git_setting *s)
+{
+    static const char *const lines[] = { "git-lfs clean -- %f", "git-lfs smudge -- %f",
+        "git-lfs smudge --skip -- %f", "git-lfs filter-process",
+        "git-lfs filter-process --skip" };
+    for (size_t i = 0; i < ARRAY_LEN(lines); i++) {
+        if (str_is(s->value, lines[i]))
+            return true;
+    }
+    return false;
+}
+
+static bool is_filter_program(const struct git_setting *s)
+{
+    return git_setting_is(s, "filter", "clean") ||
+           git_setting_is(s, "filter", "smudge") ||
+           git_setting_is(s, "filter", "process");
+}
+
+/* git-lfs has settings of its own that start programs. */
+static bool lfs_is_plain(const struct git_call *call)
+{
+    static const char *const keys[] = { "args", "clean", "path", "smudge",
+        "standalonetransferagent" };
+    for (size_t i = 0; i < call->repo.settings.count; i++) {
+        const struct git_setting *s = &call->repo.settings.items[i];
+        for (size_t k = 0; k < ARRAY_LEN(keys); k++) {
+            if (git_setting_is(s, "lfs", keys[k]))
+                return false;
+        }
+    }
+    return true;
+}
+
+/*
+ * A filter that is not run must not be left out silently where its result would be
+ * stored: what git-crypt would have encrypted would be committed as it is.  So there it
+ * fails, and git with it, for the files that have it.  Elsewhere files stay as they are.
+ */
+static bool override_filter(const struct git_call *call, const struct git_setting *s,
+        bool lfs_is_fine, struct overrides *o)
+{
+    if (!is_filter_program(s) || (lfs_is_fine && is_lfs_line(s)))
+        return true;
+    if (str_is(s->key, "smudge"))
+        return add(o, full_name(call, s, "smudge"), "cat");
+    bool stores = call->flags & GIT_STORES;
+    const char *clean = stores ? "false" : "cat";
+    tell(call, s);
+    /* An empty `process` is none, and hides `clean` and `smudge`. */
+    return add(o, full_name(call, s, s->key.data),
+                   str_is(s->key, "clean") ? clean : "") &&
+           add(o, full_name(call, s, "required"), stores ? "true" : "false");
+}
+
+static bool override_found(const struct git_call *call, struct overrides *o)
+{
+    bool lfs_is_fine = lfs_is_plain(call);
+    for (size_t i = 0; i < call->repo.settings.count; i++) {
+        const struct git_setting *s = &call->repo.settings.items[i];
+        if (!override_named(call, s, o) || !override_filter(call, s, lfs_is_fine, o))
+            return deputy_refuse(&call->base,
+                    "No program is started that a repository names.",
+                    "Ask a person to look at the repository's configuration.",
+                    "the configuration names too many programs");
+    }
+    return true;
+}
+
+static bool is_dropped(struct str name)
+{
+    static const char *const kept[] = { "GIT_AUTHOR_DATE", "GIT_AUTHOR_EMAIL",
+        "GIT_AUTHOR_NAME", "GIT_COMMITTER_DATE", "GIT_COMMITTER_EMAIL",
+        "GIT_COMMITTER_NAME", "GIT_GLOB_PATHSPECS", "GIT_ICASE_PATHSPECS",
+        "GIT_LITERAL_PATHSPECS", "GIT_NOGLOB_PATHSPECS" };
+    static const char *const dropped[] = { "BROWSER", "EDITOR", "LV", "PAGER", "VISUAL",
+        "XDG_CONFIG_DIRS" };
+    for (size_t i = 0; i < ARRAY_LEN(kept); i++) {
+        if (str_is(name, kept[i]))
+            return false;
+    }
+    for (size_t i = 0; i < ARRAY_LEN(dropped); i++) {
+        if (str_is(name, dropped[i]))
+            return true;
+    }
+    return str_starts(name, STR("GIT_")) || str_starts(name, STR("LESS")) ||
+           str_starts(name, STR("SSH_ASKPASS"));
+}
+
+/* May an agent write the file that `dir` and `name` say? */
+static bool agent_writes(const struct git_call *call, const char *dir, const char *name)
+{
+    struct str canonical;
+    const char *path = arena_printf(call->base.arena, "%s/%s", dir, name);
+    return !deputy_resolve(&call->base, str_of(path), &canonical) ||
+           path_allowed(call->base.paths, canonical, PATH_WRITE, NULL);
+}
+
+/* The user's own configuration is the user's, as long as it is. */
+static void settle_home(const struct git_call *call)
+{
+    const struct deputy_call *base = &call->base;
+    if (base->policy->home.len)
+        deputy_env_set(base, "HOME", arena_cstr(base->arena, base->policy->home));
+    const char *home = deputy_env_get(base, "HOME");
+    const char *xdg = deputy_env_get(base, "XDG_CONFIG_HOME");
+    bool suspicious = home && (agent_writes(call, home, ".gitconfig") ||
+                                      agent_writes(call, home, ".config/git/config"));
+    suspicious = suspicious || (xdg && *xdg && agent_writes(call, xdg, "git/config"));
+    if (!suspicious)
+        return;
+    deputy_env_set(base, "GIT_CONFIG_GLOBAL", "/dev/null");
+    deputy_note(
+            base, "the user's configuration of git is not used: an agent may write it");
+}
+
+static void set_environment(const struct git_call *call, const struct overrides *o)
+{
+    const struct deputy_call *base = &call->base;
+    bool writes = call->flags & GIT_WRITES, talks = call->flags & GIT_NETWORK;
+    deputy_env_drop(base, is_dropped);
+    settle_home(call);
+    deputy_env_set(base, "PAGER", "cat");
+    deputy_env_set(base, "GIT_PAGER", "cat");
+    deputy_env_set(base, "GIT_EDITOR", ":");
+    deputy_env_set(base, "GIT_SEQUENCE_EDITOR", ":");
+    deputy_env_set(base, "GIT_ASKPASS", "");
+    deputy_env_set(base, "SSH_ASKPASS_REQUIRE", "never");
+    deputy_env_set(base, "GIT_TERMINAL_PROMPT", "0");
+    deputy_env_set(base, "GIT_PROXY_COMMAND", "");
+    deputy_env_set(base, "GIT_ALLOW_PROTOCOL",
+            !talks             ? ""
+            : call->allow_file ? "file:git:http:https:ssh"
+                               : "git:http:https:ssh");
+    deputy_env_set(
+            base, "GIT_SSH_COMMAND", "ssh -oBatchMode=yes -oPermitLocalCommand=no");
+    if (!writes)
+        deputy_env_set(base, "GIT_OPTIONAL_LOCKS", "0");
+    if (!talks)
+        deputy_env_set(base, "GIT_NO_LAZY_FETCH", "1");
+    if (!o->count)
+        return;
+    deputy_env_set(base, "GIT_CONFIG_COUNT", arena_printf(base->arena, "%zu", o->count));
+    deputy_env_append(base, o->lines, 2 * o->count);
+}
+
+/* Of a repository's helper for passwords; where nobody asks for one there is none. */
+static bool drops_credentials(const struct git_call *call)
+{
+    const struct git_setting *helper =
+            git_repo_setting(&call->repo, "credential", "helper");
+    if (helper && call->flags & GIT_NETWORK)
+        tell(call, helper);
+    return helper || !(call->flags & GIT_NETWORK);
+}
+
+bool git_neutralise(struct git_call *call)
+{
+    struct overrides o = {
+        .call = &call->base,
+        .lines = arena_zalloc(call->base.arena, 2 * MAX_OVERRIDES * sizeof(char *)),
+    };
+    /* It only prints, and is to print what there is. */
+    bool is_config = call->command && !strcmp(call->command->name, "config");
+    for (size_t i = 0; !is_config && i < ARRAY_LEN(always); i++) {
+        if (!add(&o, always[i].name, always[i].value))
+            return false;
+    }
+    if (!is_config && drops_credentials(call) && !add(&o, "credential.helper", ""))
+        return false;
+    if (!is_config && !override_found(call, &o))
+        return false;
+    set_environment(call, &o);
+    return true;
+}
