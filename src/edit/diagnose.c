@@ -31,7 +31,8 @@ static bool occurs(struct str text, enum eol main, struct str needle)
     return finder_next(&f, &span);
 }
 
-/* Length of a "   12\t" or "12: " or "12→" or "12|" at the start of a line, or 0. */
+/* Length of a "   12| ", "   12\t" or "12: " or "12→" or "12|" at the start of a line, or
+ * 0. */
 static size_t prefix_length(struct str line)
 {
     size_t at = 0, digits = 0;
@@ -42,7 +43,7 @@ static size_t prefix_length(struct str line)
     if (!digits || digits > 9)
         return 0;
     static const struct str separators[] = { STR("\t"), STR("\xE2\x86\x92"), STR(": "),
-        STR(":"), STR(" | "), STR("|"), STR("- ") };
+        STR(":"), STR(" | "), STR("| "), STR("|"), STR("- ") };
     for (size_t i = 0; i < ARRAY_LEN(separators); i++) {
         if (str_starts(str_from(line, at), separators[i]))
             return at + separators[i].len;
@@ -65,16 +66,14 @@ static bool strip_prefixes(struct str old_text, struct buf *out)
     return out->len && !out->full;
 }
 
-static bool blame_line_numbers(
-        struct str text, enum eol main, struct str old_text, struct buf *out)
+static bool blame_line_numbers(const struct miss *m, struct buf *out)
 {
-    auto_buf bare = BUF(old_text.len);
-    if (!strip_prefixes(old_text, &bare) || !occurs(text, main, buf_str(&bare)))
+    auto_buf bare = BUF(m->old_text.len);
+    if (!strip_prefixes(m->old_text, &bare) || !occurs(m->text, m->main, buf_str(&bare)))
         return false;
-    buf_addf(out,
-            "old_string carries line numbers that are not part of the file; without "
-            "them ");
-    show_occurrences(text, main, buf_str(&bare), out);
+    buf_addf(out, "%s carries line numbers that are not part of the file; without them ",
+            m->words->old_name);
+    show_occurrences(m->text, m->main, buf_str(&bare), out);
     return true;
 }
 
@@ -117,26 +116,28 @@ static bool escape(struct str s, bool quotes, struct buf *out)
     return any && !out->full;
 }
 
-static bool blame_escapes(
-        struct str text, enum eol main, struct str old_text, struct buf *out)
+static bool blame_escapes(const struct miss *m, struct buf *out)
 {
-    auto_buf other = BUF(2 * old_text.len);
-    if (memchr(old_text.data, '\\', old_text.len) && unescape(old_text, &other) &&
-            occurs(text, main, buf_str(&other))) {
+    auto_buf other = BUF(2 * m->old_text.len);
+    if (memchr(m->old_text.data, '\\', m->old_text.len) &&
+            unescape(m->old_text, &other) && occurs(m->text, m->main, buf_str(&other))) {
         buf_addf(out,
-                "old_string has backslash escapes where the file has the characters "
-                "themselves; with those ");
-        show_occurrences(text, main, buf_str(&other), out);
+                "%s has backslash escapes where the file has the characters themselves; "
+                "with those ",
+                m->words->old_name);
+        show_occurrences(m->text, m->main, buf_str(&other), out);
         return true;
     }
     for (int quotes = 0; quotes < 2; quotes++) {
         buf_clear(&other);
-        if (!escape(old_text, quotes, &other) || !occurs(text, main, buf_str(&other)))
+        if (!escape(m->old_text, quotes, &other) ||
+                !occurs(m->text, m->main, buf_str(&other)))
             continue;
         buf_addf(out,
-                "The file has backslash escapes (\\n, \\t or \\\") where old_string "
-                "has the characters themselves; with those ");
-        show_occurrences(text, main, buf_str(&other), out);
+                "The file has backslash escapes (\\n, \\t or \\\") where %s has the "
+                "characters themselves; with those ",
+                m->words->old_name);
+        show_occurrences(m->text, m->main, buf_str(&other), out);
         return true;
     }
     return false;
@@ -170,72 +171,68 @@ static void find_near_misses(
     }
 }
 
-static bool show_near_misses(
-        struct str text, enum eol main, struct str old_text, struct buf *out)
+static bool show_near_misses(const struct miss *m, struct buf *out)
 {
     auto_skeleton wanted = { 0 };
-    skeleton_make(old_text, &wanted);
+    skeleton_make(m->old_text, &wanted);
     if (!wanted.len) {
-        buf_addf(out, "old_string has only blanks.");
+        buf_addf(out, "%s has only blanks.", m->words->old_name);
         return true;
     }
     struct near_misses near = { 0 };
-    find_near_misses(text, &wanted, &near);
+    find_near_misses(m->text, &wanted, &near);
     if (!near.count)
         return false;
     buf_addf(out, "It nearly matches %zu time%s, at ", near.count,
             near.count == 1 ? "" : "s");
-    show_places(text, main, near.from, near.count < MAX_PLACES ? near.count : MAX_PLACES,
-            near.count, out);
+    show_places(m->text, m->main, near.from,
+            near.count < MAX_PLACES ? near.count : MAX_PLACES, near.count, out);
     buf_addf(out, ":\n");
     auto_buf region = BUF(32 << 10);
-    show_region(text, main, near.from[0], near.to, 0, &region);
+    show_region(m->text, m->main, near.from[0], near.to, 0, &region);
     buf_add(out, buf_str(&region));
-    explain_difference(text, main, near.from[0], old_text, out);
+    explain_difference(m, near.from[0], out);
     return true;
 }
 
-static void tell_if_applied(
-        struct str text, enum eol main, struct str new_text, struct buf *out)
+static void tell_if_applied(const struct miss *m, struct buf *out)
 {
-    if (new_text.len < MIN_APPLIED || !occurs(text, main, new_text))
+    if (m->new_text.len < MIN_APPLIED || !occurs(m->text, m->main, m->new_text))
         return;
-    buf_addf(out, "\nnew_string is in the file already: ");
-    show_occurrences(text, main, new_text, out);
+    buf_addf(out, "\n%s is in the file already: ", m->words->new_name);
+    show_occurrences(m->text, m->main, m->new_text, out);
 }
 
-static void look_for_reasons(struct str text, enum eol main, struct str old_text,
-        struct str new_text, struct buf *out)
+static void look_for_reasons(const struct miss *m, struct buf *out)
 {
-    if (blame_line_numbers(text, main, old_text, out) ||
-            blame_escapes(text, main, old_text, out))
+    if (blame_line_numbers(m, out) || blame_escapes(m, out))
         return;
-    if (!show_near_misses(text, main, old_text, out) &&
-            !show_nearest(text, main, old_text, out))
+    bool found = show_near_misses(m, out) || show_nearest(m, out);
+    if (!found && !m->quiet)
         buf_addf(out, "Nothing in the file resembles it.");
-    tell_if_applied(text, main, new_text, out);
+    tell_if_applied(m, out);
 }
 
-void diagnose(struct str text, enum eol main, struct str old_text, struct str new_text,
-        struct buf *out)
+void diagnose(const struct miss *m, struct buf *out)
 {
-    if (text.len > MAX_DIAGNOSED) {
+    if (m->text.len > MAX_DIAGNOSED) {
         buf_addf(out, "The file is too large to look for what is similar; use grep -n.");
         return;
     }
-    if (!text.len) {
+    if (!m->text.len) {
         buf_addf(out, "The file is empty.");
         return;
     }
     /* How lines end has been tried already: it is not the reason, and lines keep their
      * numbers without it. */
-    size_t len = text.len, old_len = old_text.len;
-    bool lone_cr = main == EOL_CR;
-    auto_free char *flat = eol_flatten(text, lone_cr, &len);
-    auto_free char *flat_old = eol_flatten(old_text, lone_cr, &old_len);
-    if (flat)
-        text = (struct str){ flat, len };
-    if (flat_old)
-        old_text = (struct str){ flat_old, old_len };
-    look_for_reasons(text, main == EOL_NONE ? main : EOL_LF, old_text, new_text, out);
+    struct miss flat = *m;
+    bool lone_cr = m->main == EOL_CR;
+    auto_free char *text = eol_flatten(m->text, lone_cr, &flat.text.len);
+    auto_free char *old_text = eol_flatten(m->old_text, lone_cr, &flat.old_text.len);
+    if (text)
+        flat.text.data = text;
+    if (old_text)
+        flat.old_text.data = old_text;
+    flat.main = m->main == EOL_NONE ? m->main : EOL_LF;
+    look_for_reasons(&flat, out);
 }

@@ -1,5 +1,6 @@
 #include "edit/edit.h"
 
+#include "base/textline.h"
 #include "edit/internal.h"
 
 #include <errno.h>
@@ -12,14 +13,22 @@ struct edit {
     struct str old_text, new_text; /* without a BOM if the file has its own */
     char *content;                 /* the whole file, owned */
     struct str whole, body;        /* `body` comes after the BOM */
-    struct vfs_stat seen;          /* when it was read */
+    struct span window;            /* of the body: where the text is looked for */
+    const struct edit_face *face;
+    struct vfs_stat seen; /* when it was read */
     struct error *err;
     struct buf detail;
 };
 
-#define SAME_TEXT "old_string and new_string are identical; nothing to do"
+static const struct edit_face edit_face = { .words = { "old_string", "new_string" } };
 
 enum { MAX_DETAIL = 64 << 10, MAX_SNIPPET = 256 << 10 };
+
+static bool refuse_same(const struct edit *e)
+{
+    return error_set(e->err, ERR_INVALID, "%s and %s are identical; nothing to do",
+            e->face->words.old_name, e->face->words.new_name);
+}
 
 static void edit_finish(struct edit *e)
 {
@@ -41,8 +50,8 @@ static bool create_file(struct edit *e, struct edit_result *out)
             VFS_WRITE | VFS_CREATE | VFS_EXCLUSIVE, NULL);
     if (error == EEXIST)
         return error_set(e->err, ERR_EXISTS,
-                "file already exists; to change it, give the text to replace in "
-                "old_string");
+                "file already exists; to change it, give the text to replace in %s",
+                e->face->words.old_name);
     if (!error) {
         out->created = true;
         return true;
@@ -96,7 +105,8 @@ static bool read_file(struct edit *e)
         return true;
     set_errno(e->err, error);
     if (error == ENOENT)
-        error_hint(e->err, "To create a file, pass an empty old_string.");
+        error_hint(
+                e->err, "To create a file, pass an empty %s.", e->face->words.old_name);
     return false;
 }
 
@@ -131,20 +141,56 @@ static bool look_at_encoding(struct edit *e)
     return true;
 }
 
+/* The bytes of the lines that are asked for. */
+static bool find_window(struct edit *e)
+{
+    uint64_t first = e->request->first_line, last = e->request->last_line, line = 1;
+    size_t from = 0;
+    e->window = (struct span){ 0, e->body.len };
+    if (!first && !last)
+        return true;
+    for (; line < first && from < e->body.len; line++)
+        from = textline_next(e->body, from);
+    if (first > 1 && from == e->body.len)
+        return error_set(e->err, ERR_INVALID, "the file has only %llu lines",
+                (unsigned long long)line - 1);
+    size_t to = last ? from : e->body.len;
+    for (; line <= last && to < e->body.len; line++)
+        to = textline_next(e->body, to);
+    e->window = (struct span){ from, to - from };
+    return true;
+}
+
+static struct str window_text(const struct edit *e)
+{
+    return str_sub(e->body, e->window.from, e->window.len);
+}
+
+/* The next match in the window, as a part of the body. */
+static bool next_match(const struct edit *e, struct finder *f, struct span *out)
+{
+    if (!finder_next(f, out))
+        return false;
+    out->from += e->window.from;
+    return true;
+}
+
 struct matches {
     size_t count;
     size_t first[MAX_PLACES]; /* where the first ones begin */
 };
 
-static struct matches count_matches(struct finder *f)
+static struct matches count_matches(const struct edit *e, struct finder *f)
 {
     struct matches m = { 0 };
     struct span span;
-    while (finder_next(f, &span)) {
+    f->overlapping = e->face->overlapping && !e->request->replace_all;
+    while (next_match(e, f, &span)) {
         if (m.count < MAX_PLACES)
             m.first[m.count] = span.from;
         m.count++;
     }
+    f->overlapping = false;
     finder_rewind(f);
     return m;
 }
@@ -154,24 +200,88 @@ static size_t shown_places(const struct matches *m)
     return m->count < MAX_PLACES ? m->count : MAX_PLACES;
 }
 
+static struct edit_matches describe_matches(const struct edit *e, const struct matches *m)
+{
+    return (struct edit_matches){ .path = e->request->shown_path,
+        .text = e->body,
+        .old_text = e->old_text,
+        .count = m->count,
+        .at = m->first,
+        .shown = shown_places(m) };
+}
+
+/* It may be there, but not in the lines that were asked for. */
+static bool tell_outside(struct edit *e, enum eol main)
+{
+    if (e->window.len == e->body.len)
+        return false;
+    auto_finder f = { 0 };
+    struct matches m = { 0 };
+    struct span span;
+    finder_init(&f, e->body, main, e->old_text);
+    for (; finder_next(&f, &span); m.count++)
+        if (m.count < MAX_PLACES)
+            m.first[m.count] = span.from;
+    if (!m.count)
+        return false;
+    buf_addf(&e->detail, "%sIt does occur outside of the lines asked for, at ",
+            e->detail.len ? "\n" : "");
+    show_places(e->body, main, m.first, shown_places(&m), m.count, &e->detail);
+    buf_addc(&e->detail, '.');
+    return true;
+}
+
+/* Why the text is not there. */
+static void tell_reasons(struct edit *e, enum eol main)
+{
+    const struct miss miss = { .text = e->body,
+        .main = main,
+        .old_text = e->old_text,
+        .new_text = e->new_text,
+        .words = &e->face->words,
+        .quiet = e->face->missed };
+    auto_buf reasons = BUF(MAX_DETAIL);
+    diagnose(&miss, &reasons);
+    if (e->detail.len && reasons.len)
+        buf_addc(&e->detail, '\n');
+    buf_add(&e->detail, buf_str(&reasons));
+}
+
+static bool refuse_missing(struct edit *e, enum eol main, const struct matches *m)
+{
+    const struct edit_matches matches = describe_matches(e, m);
+    if (e->face->missed)
+        e->face->missed(&matches, &e->detail);
+    if (!tell_outside(e, main))
+        tell_reasons(e, main);
+    return error_set(e->err, ERR_NOT_FOUND,
+            "%s not found (it must match exactly, including whitespace and "
+            "indentation)",
+            e->face->words.old_name);
+}
+
+static bool refuse_ambiguous(
+        struct edit *e, const struct finder *f, const struct matches *m)
+{
+    const struct edit_matches matches = describe_matches(e, m);
+    if (e->face->ambiguous) {
+        e->face->ambiguous(&matches, &e->detail);
+    } else {
+        buf_addf(&e->detail, "It begins at ");
+        show_places(e->body, f->main, m->first, shown_places(m), m->count, &e->detail);
+        buf_addf(&e->detail, ".");
+    }
+    return error_set(e->err, ERR_INVALID,
+            "%s appears %zu times; add surrounding lines to make it unique, or set "
+            "replace_all to true",
+            e->face->words.old_name, m->count);
+}
+
 static bool check_count(struct edit *e, const struct finder *f, const struct matches *m)
 {
-    if (!m->count) {
-        diagnose(e->body, f->main, e->old_text, e->new_text, &e->detail);
-        return error_set(e->err, ERR_NOT_FOUND,
-                "old_string not found (it must match exactly, including whitespace and "
-                "indentation)");
-    }
-    if (m->count == 1 || e->request->replace_all)
-        return true;
-    buf_addf(&e->detail, "It begins at ");
-    show_places(e->body, f->main, m->first, shown_places(m), m->count, &e->detail);
-    buf_addf(&e->detail, ".");
-    return error_set(e->err, ERR_INVALID,
-            "old_string appears %zu times; add surrounding lines to make it unique, or "
-            "set "
-            "replace_all to true",
-            m->count);
+    if (!m->count)
+        return refuse_missing(e, f->main, m);
+    return m->count == 1 || e->request->replace_all || refuse_ambiguous(e, f, m);
 }
 
 /* The new content, and where the first replacement lies in its body. */
@@ -181,13 +291,20 @@ struct outcome {
     struct span first;
 };
 
+static struct insertion insertion_in(
+        const struct edit *e, struct finder *f, struct span at)
+{
+    at.from -= e->window.from;
+    return insertion_at(f, e->old_text, e->new_text, at);
+}
+
 /* SIZE_MAX: larger than a file may be. */
 static size_t outcome_size(struct edit *e, struct finder *f)
 {
     size_t size = e->whole.len;
     struct span span;
-    while (finder_next(f, &span)) {
-        struct insertion i = insertion_at(f, e->old_text, e->new_text, span);
+    while (next_match(e, f, &span)) {
+        struct insertion i = insertion_in(e, f, span);
         size = size - span.len + insertion_size(&i);
         if (size > 2 * EDIT_MAX_FILE)
             return SIZE_MAX;
@@ -208,8 +325,8 @@ static void fill_outcome(struct edit *e, struct finder *f, struct outcome *out)
     size_t bom = e->whole.len - e->body.len, done = 0;
     char *to = copy(out->content, e->whole.data, bom);
     struct span span;
-    for (bool first = true; finder_next(f, &span); first = false) {
-        struct insertion i = insertion_at(f, e->old_text, e->new_text, span);
+    for (bool first = true; next_match(e, f, &span); first = false) {
+        struct insertion i = insertion_in(e, f, span);
         to = copy(to, e->body.data + done, span.from - done);
         size_t len = insertion_size(&i);
         if (first)
@@ -233,23 +350,25 @@ static bool build_outcome(struct edit *e, struct finder *f, struct outcome *out)
     if (!out->content)
         return set_errno(e->err, ENOMEM);
     fill_outcome(e, f, out);
-    if (str_eq(out->whole, e->whole))
-        return error_set(e->err, ERR_INVALID, SAME_TEXT);
-    return true;
+    return !str_eq(out->whole, e->whole) || refuse_same(e);
 }
 
 /* What the file looks like now, around the first replacement. */
-static struct str make_snippet(const struct finder *f, const struct matches *m,
-        const struct outcome *o, struct arena *arena)
+static struct str make_snippet(const struct edit *e, const struct finder *f,
+        const struct matches *m, const struct outcome *o, struct arena *arena)
 {
     auto_buf b = BUF(MAX_SNIPPET);
+    if (e->face->changed) {
+        e->face->changed(e->body, o->body, &b);
+        return arena_str(arena, buf_str(&b));
+    }
     enum eol main = eol_main(o->body);
     show_region(o->body, main, o->first.from, o->first.from + o->first.len, 3, &b);
     if (!o->body.len)
         buf_addf(&b, "(the file is empty now)");
     if (m->count > 1) {
         buf_addf(&b, "\nBefore the edit the %zu places began at ", m->count);
-        show_places(f->text, f->main, m->first, shown_places(m), m->count, &b);
+        show_places(e->body, f->main, m->first, shown_places(m), m->count, &b);
         buf_addf(&b, ".");
     }
     return arena_str(arena, buf_str(&b));
@@ -260,20 +379,20 @@ static int change_file(struct edit *e, struct arena *arena, struct edit_result *
 {
     if (!read_file(e) || !look_at_encoding(e))
         return -1;
-    if (str_eq(e->old_text, e->new_text)) {
-        error_set(e->err, ERR_INVALID, SAME_TEXT);
+    if (str_eq(e->old_text, e->new_text))
+        return refuse_same(e) ? 0 : -1;
+    if (!find_window(e))
         return -1;
-    }
     auto_finder f = { 0 };
-    finder_init(&f, e->body, eol_main(e->body), e->old_text);
-    struct matches m = count_matches(&f);
+    finder_init(&f, window_text(e), eol_main(e->body), e->old_text);
+    struct matches m = count_matches(e, &f);
     struct outcome o = { 0 };
     bool ok = check_count(e, &f, &m) && build_outcome(e, &f, &o);
     int error =
             ok ? vfs_replace(e->vfs, e->request->path, o.whole, VFS_WRITE, &e->seen) : -1;
     if (!error) {
         out->count = m.count;
-        out->snippet = make_snippet(&f, &m, &o, arena);
+        out->snippet = make_snippet(e, &f, &m, &o, arena);
     }
     free(o.content);
     return error;
@@ -301,6 +420,7 @@ bool edit_apply(struct vfs *vfs, const struct edit_request *request, struct aren
     struct edit e = {
         .vfs = vfs,
         .request = request,
+        .face = request->face ? request->face : &edit_face,
         .new_text = request->new_text,
         .err = err,
         .detail = BUF(MAX_DETAIL),

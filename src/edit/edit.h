@@ -17,19 +17,53 @@
 
 #include "vfs/vfs.h"
 
+/* How a tool calls its arguments, for messages. */
+struct edit_words {
+    const char *old_name, *new_name;
+};
+
+/* What was searched, and where the text was found. */
+struct edit_matches {
+    struct str path; /* as the caller wrote it */
+    struct str text; /* the file without its BOM */
+    struct str old_text;
+    size_t count;     /* 0: nowhere */
+    const size_t *at; /* the first `shown` places, in `text` */
+    size_t shown;
+};
+
+/*
+ * A tool that says things its own way.  Each appends what its client is to read; NULL
+ * leaves it to the engine.
+ */
+struct edit_face {
+    struct edit_words words;
+    bool overlapping; /* places that overlap count too, when they are counted */
+    void (*missed)(
+            const struct edit_matches *m, struct buf *out); /* before the reasons */
+    void (*ambiguous)(const struct edit_matches *m, struct buf *out);
+    void (*changed)(struct str before, struct str after, struct buf *out); /* no BOM */
+};
+
 struct edit_request {
     struct vpath path;
     struct str shown_path; /* as the caller wrote it, for messages */
     struct str old_text;   /* empty: create the file, which must not exist */
     struct str new_text;
     bool replace_all;
+    /* Only in these lines, as base/textline.h counts them; 0: from the first, to the
+     * last.
+     */
+    uint64_t first_line, last_line;
+    const struct edit_face *face; /* NULL: that of the edit tool */
 };
 
 struct edit_result {
     bool created;
     size_t count;       /* replacements made */
     struct vpath path;  /* where it is, links followed */
-    struct str snippet; /* the changed lines with numbers, in the arena */
+    struct str snippet; /* the changed lines with numbers, or what the face says; in the
+                           arena */
 };
 
 /*

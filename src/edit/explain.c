@@ -14,9 +14,10 @@ enum reason {
 
 struct explanation {
     struct str text, old_text;
-    size_t a, b;         /* in `old_text`, in `text` */
-    size_t line, column; /* of `b`, from 1 */
-    bool at_start;       /* nothing but filler on this line so far */
+    const char *old_name; /* of the argument */
+    size_t a, b;          /* in `old_text`, in `text` */
+    size_t line, column;  /* of `b`, from 1 */
+    bool at_start;        /* nothing but filler on this line so far */
     size_t seen[REASONS];
     struct buf *out;
 };
@@ -61,7 +62,7 @@ static void show_both(struct explanation *x, struct str there, struct str wanted
 {
     buf_addf(x->out, "the file has ");
     show_blanks(there, x->out);
-    buf_addf(x->out, ", old_string has ");
+    buf_addf(x->out, ", %s has ", x->old_name);
     show_blanks(wanted, x->out);
     buf_addf(x->out, ".");
 }
@@ -127,8 +128,8 @@ static void compare_across(struct explanation *x, struct str wanted, struct str 
             show_both(x, b, a);
         }
         if (!str_eq(eol_a, eol_b) && is_first(x, LINE_ENDING))
-            buf_addf(x->out, "Line %zu ends with %s in the file, with %s in old_string.",
-                    line, eol_name(eol_b), eol_name(eol_a));
+            buf_addf(x->out, "Line %zu ends with %s in the file, with %s in %s.", line,
+                    eol_name(eol_b), eol_name(eol_a), x->old_name);
         line++;
     }
 }
@@ -143,9 +144,8 @@ static void compare_filler(struct explanation *x, struct str wanted, struct str 
     } else if (breaks_a == breaks_b) {
         compare_across(x, wanted, there);
     } else if (is_first(x, BLANK_LINES)) {
-        buf_addf(x->out,
-                "After line %zu: the file has %zu line break%s, old_string has %zu.",
-                x->line, breaks_b, breaks_b == 1 ? "" : "s", breaks_a);
+        buf_addf(x->out, "After line %zu: the file has %zu line break%s, %s has %zu.",
+                x->line, breaks_b, breaks_b == 1 ? "" : "s", x->old_name, breaks_a);
     }
 }
 
@@ -185,7 +185,7 @@ static void compare_glyphs(struct explanation *x, struct glyph wanted, struct gl
         return;
     buf_addf(x->out, "Line %zu, column %zu: the file has ", x->line, x->column);
     show_glyph(there.code, x->out);
-    buf_addf(x->out, ", old_string has ");
+    buf_addf(x->out, ", %s has ", x->old_name);
     show_glyph(wanted.code, x->out);
     buf_addf(x->out, letter ? " (letter case)." : ".");
 }
@@ -247,17 +247,20 @@ static void step(struct explanation *x)
     pass_filler(x, there);
 }
 
-void explain_difference(
-        struct str text, enum eol main, size_t from, struct str old_text, struct buf *out)
+void explain_difference(const struct miss *m, size_t from, struct buf *out)
 {
-    size_t start = line_start(text, from, main);
-    struct explanation x = { .text = text, .old_text = old_text, .b = from, .out = out };
-    x.line = line_number(text, from, main);
+    size_t start = line_start(m->text, from, m->main);
+    struct explanation x = { .text = m->text,
+        .old_text = m->old_text,
+        .old_name = m->words->old_name,
+        .b = from,
+        .out = out };
+    x.line = line_number(m->text, from, m->main);
     x.column = 1;
     for (size_t at = start; at < from; x.column++)
-        at += glyph_at(text, at).len;
+        at += glyph_at(m->text, at).len;
     compare_lead(&x, start, from);
-    while (x.a < old_text.len && x.b < text.len)
+    while (x.a < x.old_text.len && x.b < x.text.len)
         step(&x);
     tell_repeats(&x);
 }

@@ -5,6 +5,7 @@
 #define EDIT_INTERNAL_H
 
 #include "base/arena.h"
+#include "edit/edit.h"
 #include "edit/match.h"
 
 /* Lines of a text, as an editor counts them; `main` says what ends one. */
@@ -34,9 +35,17 @@ void show_places(struct str text, enum eol main, const size_t *at, size_t shown,
 
 enum { MAX_PLACES = 10 };
 
+/* A text that does not occur in a file. */
+struct miss {
+    struct str text; /* of the file */
+    enum eol main;   /* eol_main() of it */
+    struct str old_text, new_text;
+    const struct edit_words *words;
+    bool quiet; /* that nothing resembles it need not be said */
+};
+
 /* Why `old_text` does not occur in `text`, and what is there instead; may be empty. */
-void diagnose(struct str text, enum eol main, struct str old_text, struct str new_text,
-        struct buf *out);
+void diagnose(const struct miss *m, struct buf *out);
 
 /*
  * A skeleton is what is left of a text without blanks, line breaks and invisible
@@ -73,11 +82,10 @@ void show_glyph(uint32_t code, struct buf *out);
 
 /* Sentences on how `old_text` differs from the passage with the same skeleton that begins
  * at `from`. */
-void explain_difference(struct str text, enum eol main, size_t from, struct str old_text,
-        struct buf *out);
+void explain_difference(const struct miss *m, size_t from, struct buf *out);
 
 /* The passage that shares most lines with `old_text`, or the most similar line; false if
  * nothing is alike. */
-bool show_nearest(struct str text, enum eol main, struct str old_text, struct buf *out);
+bool show_nearest(const struct miss *m, struct buf *out);
 
 #endif

@@ -134,9 +134,14 @@ bool finder_next(struct finder *f, struct span *out)
     size_t at;
     if (!next_in(f, &at))
         return false;
-    f->at = at + f->what.len;
-    size_t from = raw_of(f, at);
-    *out = (struct span){ from, raw_of(f, f->at) - from };
+    size_t end = at + f->what.len, from = raw_of(f, at);
+    size_t flat_seen = f->flat_seen, raw = f->raw;
+    *out = (struct span){ from, raw_of(f, end) - from };
+    f->at = f->overlapping ? at + 1 : end;
+    if (f->overlapping) {
+        f->flat_seen = flat_seen;
+        f->raw = raw;
+    }
     return true;
 }
 
@@ -153,7 +158,7 @@ static enum eol eol_after(struct finder *f, size_t from)
     if (!at && f->text.len)
         at = memrchr(f->text.data, last, f->text.len);
     if (!at)
-        f->eol = EOL_NONE;
+        f->eol = f->main;
     else if (last == '\r')
         f->eol = EOL_CR;
     else

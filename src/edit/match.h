@@ -26,6 +26,7 @@ struct span {
 struct finder {
     struct str text, needle;
     enum eol main;
+    bool overlapping;         /* the next match may begin within the last one */
     bool crossed;             /* it is found only if line endings are not compared */
     struct str in;            /* what is searched: `text`, or it with LF only */
     struct str what;          /* the same for `needle` */
@@ -42,7 +43,8 @@ void finder_init(struct finder *f, struct str text, enum eol main, struct str ne
 void finder_finish(struct finder *f);
 #define auto_finder AUTO(finder_finish) struct finder
 
-/* The next match, not overlapping the one before; false: no more. */
+/* The next match, not overlapping the one before unless that is asked for; false: no
+ * more. */
 MUST_CHECK bool finder_next(struct finder *f, struct span *out);
 void finder_rewind(struct finder *f);
 

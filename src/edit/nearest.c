@@ -152,28 +152,29 @@ static void show_quoted(struct str text, struct buf *out)
         buf_addf(out, " ...");
 }
 
-static void show_passage(struct str text, enum eol main, const struct passage *p,
-        size_t old_count, struct buf *out)
+static void show_passage(
+        const struct miss *m, const struct passage *p, size_t old_count, struct buf *out)
 {
-    buf_addf(out, "Nearest passage: %zu of the %zu lines of old_string %s there.\n",
-            p->same, old_count, p->same == 1 ? "is" : "are");
+    const char *name = m->words->old_name;
+    buf_addf(out, "Nearest passage: %zu of the %zu lines of %s %s there.\n", p->same,
+            old_count, name, p->same == 1 ? "is" : "are");
     auto_buf region = BUF(32 << 10);
-    show_region(text, main, p->from, p->to, 0, &region);
+    show_region(m->text, m->main, p->from, p->to, 0, &region);
     buf_add(out, buf_str(&region));
     if (!p->differs_at)
         return;
-    buf_addf(out,
-            "\nFirst difference at line %zu (line %zu of old_string):\n  file:       ",
-            p->differs_at, p->differs_line);
+    buf_addf(out, "\nFirst difference at line %zu (line %zu of %s):\n  file:       ",
+            p->differs_at, p->differs_line, name);
     show_quoted(p->differs_here, out);
-    buf_addf(out, "\n  old_string: ");
+    buf_addf(out, "\n  %s: %*s", name, 10 - (int)strlen(name), "");
     show_quoted(p->differs_old, out);
-    buf_addf(out, "\nold_string may be from before a change: read the file again.");
+    buf_addf(out, "\n%s may be from before a change: read the file again.", name);
 }
 
-static bool show_voted(
-        struct str text, enum eol main, const struct old_lines *old, struct buf *out)
+static bool show_voted(const struct miss *m, const struct old_lines *old, struct buf *out)
 {
+    struct str text = m->text;
+    enum eol main = m->main;
     struct votes v = { 0 };
     count_votes(text, main, old, &v);
     bool found = v.len && v.at[v.best] >= WEIGHT_TELLING;
@@ -184,7 +185,7 @@ static bool show_voted(
         p.first = v.best + p.skipped - old->count + 1;
         p.from = offset_of_line(text, main, p.first);
         compare_passage(text, main, old, &p);
-        show_passage(text, main, &p, old->count, out);
+        show_passage(m, &p, old->count, out);
     }
     free(v.at);
     return found;
@@ -252,8 +253,10 @@ static const struct old_line *most_telling(const struct old_lines *old)
 
 /* No line is the same: the line most like the longest one of old_text. */
 static bool show_similar(
-        struct str text, enum eol main, const struct old_lines *old, struct buf *out)
+        const struct miss *m, const struct old_lines *old, struct buf *out)
 {
+    struct str text = m->text;
+    enum eol main = m->main;
     const struct old_line *wanted = most_telling(old);
     struct str want = wanted ? str_sub(trim(wanted->text), 0, MAX_COMPARED) : STR("");
     if (want.len < 4)
@@ -274,8 +277,8 @@ static bool show_similar(
     }
     if (best < ALIKE)
         return false;
-    buf_addf(out, "No line of old_string is in the file; most like it is line %zu:\n",
-            best_number);
+    buf_addf(out, "No line of %s is in the file; most like it is line %zu:\n",
+            m->words->old_name, best_number);
     auto_buf region = BUF(16 << 10);
     size_t end = line_at(text, best_at, best_number, main).next;
     show_region(text, main, best_at, end, 2, &region);
@@ -283,11 +286,11 @@ static bool show_similar(
     return true;
 }
 
-bool show_nearest(struct str text, enum eol main, struct str old_text, struct buf *out)
+bool show_nearest(const struct miss *m, struct buf *out)
 {
     struct old_lines *old = xcalloc(1, sizeof(*old));
-    index_old_lines(old_text, old);
-    bool found = show_voted(text, main, old, out) || show_similar(text, main, old, out);
+    index_old_lines(m->old_text, old);
+    bool found = show_voted(m, old, out) || show_similar(m, old, out);
     free(old->lines);
     free(old);
     return found;

@@ -10,6 +10,7 @@ const struct tool_source tool_sources[] = {
     { "fs_grep", tool_json_fs_grep, TOOL_IN_POOL },
     { "fs_readfile", tool_json_fs_readfile, TOOL_IN_POOL },
     { "fs_stat", tool_json_fs_stat, TOOL_IN_POOL },
+    { "fs_str_replace", tool_json_fs_str_replace, TOOL_IN_POOL },
     { "run", tool_json_run, TOOL_IN_SHELL },
     { "run_shell", tool_json_run_shell, TOOL_IN_SERVER },
 };

@@ -1,4 +1,5 @@
 /* fs_append and fs_delete. */
+#include "base/linediff.h"
 #include "base/textline.h"
 #include "base/utf8.h"
 #include "edit/match.h"
@@ -189,25 +190,17 @@ static size_t last_lines(struct str text, size_t n, size_t *count)
     return total ? starts[(total - *count) % n] : 0;
 }
 
-/* "3,4"; "3" for one line. */
-static void add_range(uint64_t start, size_t count, struct buf *out)
-{
-    buf_addf(out, "%llu", (unsigned long long)start);
-    if (count != 1)
-        buf_addf(out, ",%zu", count);
-}
-
 static bool tell_appended(struct append *a)
 {
     struct buf *out = a->fs->text;
     size_t shown, from = last_lines(a->tail, CONTEXT, &shown);
     size_t in_tail = count_lines(a->tail), added = count_lines(a->content);
-    uint64_t before = (a->counted ? a->lines : 0) + in_tail, first = before - shown + 1;
+    size_t before = (size_t)(a->counted ? a->lines : 0) + in_tail;
     add_names(a->path.given, a->path.given, out);
     buf_addf(out, "@@ -");
-    add_range(shown ? first : before, shown, out);
+    linediff_add_range(before - shown, before, out);
     buf_addf(out, " +");
-    add_range(first, shown + added, out);
+    linediff_add_range(before - shown, before + added, out);
     buf_addf(out, " @@\n");
     add_lines(str_from(a->tail, from), ' ', TAIL_SIZE, "the context", out);
     add_lines(a->content, '+', MAX_APPENDED, "the content", out);

@@ -32,6 +32,7 @@ static const struct {
     { "fs_grep", worker_fs_grep },
     { "fs_readfile", worker_fs_readfile },
     { "fs_stat", worker_fs_stat },
+    { "fs_str_replace", worker_fs_str_replace },
     { "run", worker_run },
 };
 

@@ -30,7 +30,7 @@ worker_tool_fn worker_edit; /* replace text in a file */
 
 /* One file or tree, by host-like paths (worker/fs.h). */
 worker_tool_fn worker_fs_append, worker_fs_delete, worker_fs_find, worker_fs_grep,
-        worker_fs_readfile, worker_fs_stat;
+        worker_fs_readfile, worker_fs_stat, worker_fs_str_replace;
 
 /* paddock-worker --shell ...: the shell for a person or a pipe instead of a server. */
 int worker_shell_main(int argc, char **argv);

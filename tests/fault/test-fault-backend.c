@@ -111,7 +111,10 @@ static bool try_edit(enum world_kind kind, int n, struct str old, const char *pa
     make_dir(w, "d");
     make_link(w, "../f", "d/l");
     struct vfs *vfs = faulty_view(w, n);
-    struct edit_request request = { at(w, path), str_of(path), old, STR("new"), false };
+    struct edit_request request = { .path = at(w, path),
+        .shown_path = str_of(path),
+        .old_text = old,
+        .new_text = STR("new") };
     struct edit_result result;
     struct str detail;
     struct error err;

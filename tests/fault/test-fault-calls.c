@@ -76,7 +76,10 @@ enum scenario { REPLACE, REPLACE_LINKED, REPLACE_SHORTER, CREATE, EDIT, SCENARIO
 
 static int act(struct world *w, enum scenario scenario)
 {
-    struct edit_request request = { at(w, "f"), STR("f"), STR("old"), STR("new"), false };
+    struct edit_request request = { .path = at(w, "f"),
+        .shown_path = STR("f"),
+        .old_text = STR("old"),
+        .new_text = STR("new") };
     struct edit_result result;
     struct str detail;
     struct error err;

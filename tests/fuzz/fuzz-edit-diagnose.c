@@ -27,7 +27,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct vfs *vfs = vfs_create(&options);
     assert(!vfs_mount_memory(vfs, VPATH_ROOT, 64 << 20));
     assert(!vfs_replace(vfs, PATH, content, VFS_CREATE, NULL));
-    struct edit_request request = { PATH, STR("f"), old, rest, size % 2 };
+    struct edit_request request = { .path = PATH,
+        .shown_path = STR("f"),
+        .old_text = old,
+        .new_text = rest,
+        .replace_all = size % 2 };
     struct edit_result result;
     struct str detail = STR("");
     struct error err;

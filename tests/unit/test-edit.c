@@ -23,7 +23,11 @@ struct answer {
 static struct answer edit(
         struct world *w, const char *path, struct str old, struct str new, bool all)
 {
-    struct edit_request request = { at(w, path), str_of(path), old, new, all };
+    struct edit_request request = { .path = at(w, path),
+        .shown_path = str_of(path),
+        .old_text = old,
+        .new_text = new,
+        .replace_all = all };
     struct answer a = { 0 };
     a.ok = edit_apply(w->vfs, &request, w->arena, &a.result, &a.detail, &a.err);
     return a;

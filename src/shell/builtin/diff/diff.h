@@ -1,11 +1,12 @@
 /*
  * diff.h - diff in four steps: lines.c reads two files and gives equal lines equal
- * numbers, compare.c marks the lines that changed, hunks.c makes a list of that, print.c
- * writes it in one of the formats.  tree.c decides which files are compared.
+ * numbers, base/linediff.h marks the lines that changed, hunks.c makes a list of that,
+ * print.c writes it in one of the formats.  tree.c decides which files are compared.
  */
 #ifndef SHELL_BUILTIN_DIFF_DIFF_H
 #define SHELL_BUILTIN_DIFF_DIFF_H
 
+#include "base/linediff.h"
 #include "shell/cmd.h"
 
 enum diff_style { DIFF_NORMAL, DIFF_UNIFIED, DIFF_CONTEXT, DIFF_BRIEF };
@@ -42,11 +43,6 @@ struct diff_pair {
     uint32_t id_count;
 };
 
-struct diff_hunk { /* these lines of one for those of the other */
-    size_t start[2], count[2];
-    bool is_ignored; /* -B: blank lines only */
-};
-
 /* False: it cannot be read (reported). */
 MUST_CHECK bool diff_read(struct diff *d, struct diff_file *f);
 
@@ -56,11 +52,12 @@ MUST_CHECK bool diff_compare(struct diff *d, struct diff_pair *pair);
 void diff_pair_finish(struct diff_pair *pair);
 
 /* In the command's arena. */
-struct diff_hunk *diff_hunks(struct diff *d, const struct diff_pair *pair, size_t *count);
+struct linediff_hunk *diff_hunks(
+        struct diff *d, const struct diff_pair *pair, size_t *count);
 
 /* False: stdout failed. */
 MUST_CHECK bool diff_print(struct diff *d, const struct diff_pair *pair,
-        const struct diff_hunk *hunks, size_t count);
+        const struct linediff_hunk *hunks, size_t count);
 /* Two operands; 0 the same, 1 different, 2 trouble. */
 int diff_paths(struct diff *d, const char *a, const char *b);
 

@@ -10,7 +10,7 @@ static bool is_blank(struct str line)
 
 /* -B: are all its lines empty (blank, where white space is ignored)? */
 static bool is_ignored(
-        const struct diff *d, const struct diff_pair *pair, const struct diff_hunk *h)
+        const struct diff *d, const struct diff_pair *pair, const struct linediff_hunk *h)
 {
     if (!d->ignore_blank_lines)
         return false;
@@ -23,33 +23,17 @@ static bool is_ignored(
     return true;
 }
 
-static size_t count_changed(const struct diff_file *f, size_t from)
+struct linediff_hunk *diff_hunks(
+        struct diff *d, const struct diff_pair *pair, size_t *count)
 {
-    size_t n = 0;
-    while (from + n < f->count && f->changed[from + n])
-        n++;
-    return n;
-}
-
-struct diff_hunk *diff_hunks(struct diff *d, const struct diff_pair *pair, size_t *count)
-{
-    const struct diff_file *a = &pair->files[0], *b = &pair->files[1];
-    size_t n = 0;
-    for (size_t i = 0; i < a->count; i++)
-        n += a->changed[i];
-    for (size_t i = 0; i < b->count; i++)
-        n += b->changed[i];
-    struct diff_hunk *hunks = arena_alloc(d->c->arena, (n + 1) * sizeof(*hunks));
-    *count = 0;
-    for (size_t i = 0, j = 0; i < a->count || j < b->count; i++, j++) {
-        struct diff_hunk h = { { i, j }, { count_changed(a, i), count_changed(b, j) },
-            false };
-        i += h.count[0];
-        j += h.count[1];
-        if (!h.count[0] && !h.count[1])
-            continue;
-        h.is_ignored = is_ignored(d, pair, &h);
-        hunks[(*count)++] = h;
+    struct linediff_side sides[2];
+    for (int i = 0; i < 2; i++) {
+        const struct diff_file *f = &pair->files[i];
+        sides[i] = (struct linediff_side){ f->ids, f->changed, f->count };
     }
+    struct linediff_hunk *hunks = linediff_hunks(sides, count);
+    arena_defer(d->c->arena, free, hunks);
+    for (size_t i = 0; i < *count; i++)
+        hunks[i].is_ignored = is_ignored(d, pair, &hunks[i]);
     return hunks;
 }

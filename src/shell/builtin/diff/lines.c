@@ -96,56 +96,15 @@ static void add_key(const struct diff *d, struct str line, bool newline, struct 
         buf_addc(out, '\n');
 }
 
-static uint64_t hash(struct str s)
-{
-    uint64_t h = 0x9e3779b97f4a7c15u;
-    size_t i = 0;
-    for (; i + 8 <= s.len; i += 8) {
-        uint64_t word;
-        memcpy(&word, s.data + i, 8);
-        h = (h ^ word) * 0xff51afd7ed558ccdu;
-        h ^= h >> 32;
-    }
-    for (; i < s.len; i++)
-        h = (h ^ (unsigned char)s.data[i]) * 0x100000001b3u;
-    return h ^ h >> 29;
-}
-
-struct table {
-    struct str *keys; /* by id */
-    uint64_t *hashes; /* by id */
-    uint32_t *slots;  /* id + 1; 0: free */
-    size_t mask;
-    uint32_t count;
-};
-
-/* The id of `key`; false: the budget is spent. */
-static bool find_id(struct cmd *c, struct table *t, struct str key, uint32_t *id)
-{
-    uint64_t h = hash(key);
-    for (size_t at = h & t->mask;; at = (at + 1) & t->mask) {
-        if (!cmd_tick(c))
-            return false;
-        if (!t->slots[at]) {
-            t->keys[t->count] = key;
-            t->hashes[t->count] = h;
-            t->slots[at] = ++t->count;
-        }
-        *id = t->slots[at] - 1;
-        if (t->hashes[*id] == h && str_eq(t->keys[*id], key))
-            return true;
-    }
-}
-
-static bool number_lines(
-        struct diff *d, struct diff_file *f, struct table *t, const struct buf *keys)
+static bool number_lines(struct diff *d, struct diff_file *f, struct linediff_table *t,
+        const struct buf *keys)
 {
     struct str rest = buf_str(keys);
     for (size_t i = 0; i < f->count; i++) {
         const char *end = memchr(rest.data, '\n', rest.len);
         struct str key = end ? str_sub(rest, 0, (size_t)(end - rest.data) + 1) : rest;
         rest = str_from(rest, key.len);
-        if (!find_id(d->c, t, key, &f->ids[i]))
+        if (!linediff_number(t, key, d->c->budget, &f->ids[i]))
             return false;
     }
     return true;
@@ -166,19 +125,24 @@ bool diff_split(struct diff *d, struct diff_pair *pair)
     struct diff_file *f = pair->files;
     if (!split_lines(d, &f[0]) || !split_lines(d, &f[1]))
         return false;
-    size_t total = f[0].count + f[1].count, slots = 16;
-    while (slots < total * 2)
-        slots *= 2;
-    auto_free struct str *keys = xcalloc(total + 1, sizeof(*keys));
-    auto_free uint64_t *hashes = xcalloc(total + 1, sizeof(*hashes));
-    auto_free uint32_t *ids = xcalloc(slots, sizeof(*ids));
-    struct table t = { keys, hashes, ids, slots - 1, 0 };
+    auto_linediff_table t = { 0 };
+    linediff_table_init(&t, f[0].count + f[1].count);
     auto_buf first = BUF(SIZE_MAX / 4);
     auto_buf second = BUF(SIZE_MAX / 4);
     bool ok = make_keys(d, &f[0], &first) && number_lines(d, &f[0], &t, &first) &&
               make_keys(d, &f[1], &second) && number_lines(d, &f[1], &t, &second);
     pair->id_count = t.count;
     return ok;
+}
+
+bool diff_compare(struct diff *d, struct diff_pair *pair)
+{
+    struct linediff_side sides[2];
+    for (int i = 0; i < 2; i++) {
+        const struct diff_file *f = &pair->files[i];
+        sides[i] = (struct linediff_side){ f->ids, f->changed, f->count };
+    }
+    return linediff_compare(sides, pair->id_count, d->c->budget);
 }
 
 void diff_pair_finish(struct diff_pair *pair)

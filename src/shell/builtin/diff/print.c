@@ -29,7 +29,7 @@ static bool put_range(struct diff *d, size_t start, size_t count)
 }
 
 static bool print_normal(
-        struct diff *d, const struct diff_pair *pair, const struct diff_hunk *h)
+        struct diff *d, const struct diff_pair *pair, const struct linediff_hunk *h)
 {
     char letter = !h->count[0] ? 'a' : !h->count[1] ? 'd' : 'c';
     if (h->is_ignored)
@@ -42,11 +42,6 @@ static bool print_normal(
            put_lines(
                    d, &pair->files[1], h->start[1], h->start[1] + h->count[1], STR("> "));
 }
-
-struct view { /* hunks that are shown together, with the lines around them */
-    const struct diff_hunk *first, *last;
-    size_t from[2], to[2];
-};
 
 /* A name that has blanks, quotes or control bytes in it is written as C would. */
 static void add_name(const char *name, struct buf *out)
@@ -85,23 +80,20 @@ static bool put_name(
     return cmd_put(d->c, buf_str(&line));
 }
 
-static bool put_unified_range(struct diff *d, char mark, size_t from, size_t to)
-{
-    if (to - from == 1)
-        return cmd_printf(d->c, "%c%zu", mark, from + 1);
-    return cmd_printf(d->c, "%c%zu,%zu", mark, to > from ? from + 1 : from, to - from);
-}
-
 static bool print_unified(
-        struct diff *d, const struct diff_pair *pair, const struct view *v)
+        struct diff *d, const struct diff_pair *pair, const struct linediff_view *v)
 {
     const struct diff_file *a = &pair->files[0], *b = &pair->files[1];
-    if (!cmd_put(d->c, STR("@@ ")) || !put_unified_range(d, '-', v->from[0], v->to[0]) ||
-            !cmd_putc(d->c, ' ') || !put_unified_range(d, '+', v->from[1], v->to[1]) ||
-            !cmd_put(d->c, STR(" @@\n")))
+    auto_buf head = BUF(256);
+    buf_add(&head, STR("@@ -"));
+    linediff_add_range(v->from[0], v->to[0], &head);
+    buf_add(&head, STR(" +"));
+    linediff_add_range(v->from[1], v->to[1], &head);
+    buf_add(&head, STR(" @@\n"));
+    if (!cmd_put(d->c, buf_str(&head)))
         return false;
     size_t at = v->from[0];
-    for (const struct diff_hunk *h = v->first; h <= v->last; h++) {
+    for (const struct linediff_hunk *h = v->first; h <= v->last; h++) {
         size_t end[2] = { h->start[0] + h->count[0], h->start[1] + h->count[1] };
         if (!put_lines(d, a, at, h->start[0], STR(" ")) ||
                 !put_lines(d, a, h->start[0], end[0], STR("-")) ||
@@ -120,17 +112,17 @@ static bool put_context_range(struct diff *d, const char *mark, size_t from, siz
 }
 
 /* One side of a context hunk; nothing at all if that side has no change. */
-static bool print_context_side(
-        struct diff *d, const struct diff_pair *pair, const struct view *v, int side)
+static bool print_context_side(struct diff *d, const struct diff_pair *pair,
+        const struct linediff_view *v, int side)
 {
     const struct diff_file *f = &pair->files[side];
     bool any = false;
-    for (const struct diff_hunk *h = v->first; h <= v->last; h++)
+    for (const struct linediff_hunk *h = v->first; h <= v->last; h++)
         any |= h->count[side] > 0;
     if (!any)
         return true;
     size_t at = v->from[side];
-    for (const struct diff_hunk *h = v->first; h <= v->last; h++) {
+    for (const struct linediff_hunk *h = v->first; h <= v->last; h++) {
         size_t end = h->start[side] + h->count[side];
         struct str mark = h->count[!side] ? STR("! ") : side ? STR("+ ") : STR("- ");
         if (!put_lines(d, f, at, h->start[side], STR("  ")) ||
@@ -142,7 +134,7 @@ static bool print_context_side(
 }
 
 static bool print_context(
-        struct diff *d, const struct diff_pair *pair, const struct view *v)
+        struct diff *d, const struct diff_pair *pair, const struct linediff_view *v)
 {
     return cmd_put(d->c, STR("***************\n")) &&
            put_context_range(d, "***", v->from[0], v->to[0]) &&
@@ -151,42 +143,17 @@ static bool print_context(
            print_context_side(d, pair, v, 1);
 }
 
-/* The hunks from `h` on that are so near to each other that their context meets. */
-static struct view next_view(const struct diff *d, const struct diff_pair *pair,
-        const struct diff_hunk *h, const struct diff_hunk *end)
-{
-    struct view v = { .first = h, .last = h };
-    while (v.last + 1 < end) {
-        size_t between = v.last[1].start[0] - v.last->start[0] - v.last->count[0];
-        size_t reach = v.last[1].is_ignored ? d->context : 2 * d->context;
-        if (between > reach || (between == reach && v.last[1].is_ignored))
-            break;
-        v.last++;
-    }
-    size_t before = v.first->start[0], after = v.last->start[0] + v.last->count[0];
-    size_t rest = pair->files[0].count - after;
-    size_t up = before < d->context ? before : d->context;
-    size_t down = rest < d->context ? rest : d->context;
-    if (v.first->start[1] < up)
-        up = v.first->start[1];
-    for (int i = 0; i < 2; i++) {
-        size_t changed_end = v.last->start[i] + v.last->count[i];
-        v.from[i] = v.first->start[i] - up;
-        v.to[i] = changed_end + down;
-    }
-    return v;
-}
-
 static bool print_views(struct diff *d, const struct diff_pair *pair,
-        const struct diff_hunk *hunks, size_t count)
+        const struct linediff_hunk *hunks, size_t count)
 {
     bool unified = d->style == DIFF_UNIFIED, named = false;
-    for (const struct diff_hunk *h = hunks, *end = hunks + count; h < end;) {
+    for (const struct linediff_hunk *h = hunks, *end = hunks + count; h < end;) {
         if (h->is_ignored) {
             h++;
             continue;
         }
-        struct view v = next_view(d, pair, h, end);
+        struct linediff_view v =
+                linediff_view_at(h, end, d->context, pair->files[0].count);
         if (!named && (!put_name(d, pair, 0, unified ? "---" : "***") ||
                               !put_name(d, pair, 1, unified ? "+++" : "---")))
             return false;
@@ -199,7 +166,7 @@ static bool print_views(struct diff *d, const struct diff_pair *pair,
 }
 
 bool diff_print(struct diff *d, const struct diff_pair *pair,
-        const struct diff_hunk *hunks, size_t count)
+        const struct linediff_hunk *hunks, size_t count)
 {
     if (d->style != DIFF_NORMAL)
         return print_views(d, pair, hunks, count);

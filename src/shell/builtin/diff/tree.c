@@ -40,7 +40,7 @@ static int compare_lines(struct diff *d, struct diff_pair *pair, bool in_tree)
     size_t count, shown = 0;
     if (!diff_split(d, pair) || !diff_compare(d, pair))
         return 2;
-    struct diff_hunk *hunks = diff_hunks(d, pair, &count);
+    struct linediff_hunk *hunks = diff_hunks(d, pair, &count);
     for (size_t i = 0; i < count; i++)
         shown += !hunks[i].is_ignored;
     if (!shown)

@@ -1,9 +1,9 @@
 /*
- * compare.c - which lines changed: the O(ND) method of E. Myers in linear space.  Lines
- * that the other file does not have at all are left out first.  Where the shortest way
- * would cost too much, the best way found so far is taken.
+ * The O(ND) method of E. Myers in linear space.  Lines that the other side does not have
+ * at all are left out first.  Where the shortest way would cost too much, the best way
+ * found so far is taken.
  */
-#include "shell/builtin/diff/diff.h"
+#include "base/linediff.h"
 
 #define COST_LIMIT 2048 /* changes of one box that are looked for in earnest */
 
@@ -14,7 +14,7 @@ struct sequence { /* the lines that are compared */
 };
 
 struct search {
-    struct cmd *c;
+    struct budget *budget;
     struct sequence a, b;
     int64_t *forward, *backward; /* by diagonal x - y, from -(m+1) to n+1: farthest x */
 };
@@ -132,7 +132,7 @@ static bool find_split(struct search *s, const struct box *box, struct split *ou
     bool odd = (start - end) & 1;
     s->forward[start] = box->a;
     s->backward[end] = box->a_end;
-    for (int64_t cost = 1; budget_spend(s->c->budget, (uint64_t)cost); cost++) {
+    for (int64_t cost = 1; budget_spend(s->budget, (uint64_t)cost); cost++) {
         if (step_forward(s, box, &forward, &backward, odd, out) ||
                 step_backward(s, box, &backward, &forward, odd, out))
             return true;
@@ -153,7 +153,7 @@ static bool compare_box(struct search *s, struct box box)
         int64_t up = box.a_end - slide_up(s, &box, box.a_end, box.b_end);
         box.a_end -= up;
         box.b_end -= up;
-        if (!budget_spend(s->c->budget, (uint64_t)(down + up) + 1))
+        if (!budget_spend(s->budget, (uint64_t)(down + up) + 1))
             return false;
         if (box.a == box.a_end || box.b == box.b_end) {
             mark(&s->a, box.a, box.a_end);
@@ -174,7 +174,8 @@ static bool compare_box(struct search *s, struct box box)
     }
 }
 
-static size_t keep_shared(struct diff_file *f, const bool *in_other, struct sequence *out)
+static size_t keep_shared(
+        struct linediff_side *f, const bool *in_other, struct sequence *out)
 {
     size_t n = 0;
     out->ids = xcalloc(f->count + 1, sizeof(*out->ids));
@@ -190,7 +191,7 @@ static size_t keep_shared(struct diff_file *f, const bool *in_other, struct sequ
     return n;
 }
 
-static bool *ids_in(const struct diff_file *f, uint32_t count)
+static bool *ids_in(const struct linediff_side *f, uint32_t count)
 {
     bool *in = xcalloc(count + 1, sizeof(*in));
     for (size_t i = 0; i < f->count; i++)
@@ -199,7 +200,7 @@ static bool *ids_in(const struct diff_file *f, uint32_t count)
 }
 
 /* How many changed lines `f` has before each of its unchanged ones, and at the end. */
-static uint32_t *gaps_of(const struct diff_file *f)
+static uint32_t *gaps_of(const struct linediff_side *f)
 {
     uint32_t *gaps = xcalloc(f->count + 1, sizeof(*gaps));
     size_t n = 0;
@@ -215,14 +216,14 @@ struct group { /* changed lines [start, end); `gap`: unchanged ones before them 
     size_t start, end, gap;
 };
 
-static void move_up(struct diff_file *f, struct group *g)
+static void move_up(struct linediff_side *f, struct group *g)
 {
     f->changed[--g->start] = true;
     f->changed[--g->end] = false;
     g->gap--;
 }
 
-static void move_down(struct diff_file *f, struct group *g)
+static void move_down(struct linediff_side *f, struct group *g)
 {
     f->changed[g->start++] = false;
     f->changed[g->end++] = true;
@@ -234,7 +235,7 @@ static void move_down(struct diff_file *f, struct group *g)
  * it as low as it goes, together with others that it meets, but beside a change of the
  * other file if there is one on the way.
  */
-static void settle(struct diff_file *f, const uint32_t *other_gaps, struct group *g)
+static void settle(struct linediff_side *f, const uint32_t *other_gaps, struct group *g)
 {
     size_t length, beside;
     do {
@@ -257,12 +258,13 @@ static void settle(struct diff_file *f, const uint32_t *other_gaps, struct group
         move_up(f, g);
 }
 
-static bool settle_all(struct cmd *c, struct diff_file *f, const struct diff_file *other)
+static bool settle_all(
+        struct budget *budget, struct linediff_side *f, const struct linediff_side *other)
 {
     auto_free uint32_t *gaps = gaps_of(other);
     struct group g = { 0 };
     for (size_t i = 0, unchanged = 0; i < f->count; i = g.end) {
-        if (!cmd_tick(c))
+        if (!budget_spend(budget, 1))
             return false;
         if (!f->changed[i]) {
             g.end = i + 1;
@@ -278,21 +280,22 @@ static bool settle_all(struct cmd *c, struct diff_file *f, const struct diff_fil
     return true;
 }
 
-bool diff_compare(struct diff *d, struct diff_pair *pair)
+bool linediff_compare(
+        struct linediff_side sides[2], uint32_t id_count, struct budget *budget)
 {
-    struct diff_file *f = pair->files;
-    struct search s = { .c = d->c };
-    auto_free bool *in_a = ids_in(&f[0], pair->id_count);
-    auto_free bool *in_b = ids_in(&f[1], pair->id_count);
-    int64_t n = (int64_t)keep_shared(&f[0], in_b, &s.a);
-    int64_t m = (int64_t)keep_shared(&f[1], in_a, &s.b);
+    struct search s = { .budget = budget };
+    auto_free bool *in_a = ids_in(&sides[0], id_count);
+    auto_free bool *in_b = ids_in(&sides[1], id_count);
+    int64_t n = (int64_t)keep_shared(&sides[0], in_b, &s.a);
+    int64_t m = (int64_t)keep_shared(&sides[1], in_a, &s.b);
     size_t diagonals = (size_t)(n + m) + 5;
     auto_free int64_t *forward = xcalloc(diagonals, sizeof(*forward));
     auto_free int64_t *backward = xcalloc(diagonals, sizeof(*backward));
     s.forward = forward + m + 2;
     s.backward = backward + m + 2;
     bool ok = compare_box(&s, (struct box){ 0, n, 0, m }) &&
-              settle_all(d->c, &f[0], &f[1]) && settle_all(d->c, &f[1], &f[0]);
+              settle_all(budget, &sides[0], &sides[1]) &&
+              settle_all(budget, &sides[1], &sides[0]);
     free(s.a.ids);
     free(s.a.lines);
     free(s.b.ids);
