@@ -150,6 +150,7 @@ static bool read_sections(struct conf *c, const struct toml_value *root)
 
 bool conf_build(struct conf *c, const struct toml_value *root)
 {
+    c->policy->source = root;
     if (!read_sections(c, root) || !conf_overrides_check(c))
         return false;
     conf_protect(c);
@@ -169,10 +170,10 @@ bool conf_begin(struct conf *c, const char *workspace, const char *home)
 bool config_load(const struct config_request *request, struct arena *arena,
         struct policy **out, struct error *err)
 {
-    struct toml_value root;
+    struct toml_value *root = arena_zalloc(arena, sizeof(*root));
     struct conf c = { .arena = arena, .err = err };
     if (!conf_begin(&c, request->workspace, request->home) ||
-            !read_tree(&c, request->file, &root) || !conf_build(&c, &root))
+            !read_tree(&c, request->file, root) || !conf_build(&c, root))
         return false;
     *out = c.policy;
     return true;

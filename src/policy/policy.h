@@ -13,7 +13,8 @@
 #include "base/str.h"
 #include "policy/origin.h"
 
-struct pyre; /* policy/pyre.h */
+struct pyre;       /* policy/pyre.h */
+struct toml_value; /* policy/toml.h */
 
 /* A regular expression of Python's `re`, compiled. */
 struct policy_regex {
@@ -206,7 +207,8 @@ struct policy {
     struct policy_mcp *mcp;
     size_t mcp_count;
     struct policy_audit_log audit_log;
-    struct policy_texts warnings; /* what has no effect, and such; for people */
+    const struct toml_value *source; /* all that was read, as one tree */
+    struct policy_texts warnings;    /* what has no effect, and such; for people */
 };
 
 /* The first [deny_messages] whose pattern is found in `subject`, or "". */
