@@ -15,12 +15,6 @@ struct scan {
     struct refusal *why;
 };
 
-static const char *mode_name(enum arg_paths mode)
-{
-    static const char *const names[] = { "workspace", "protected", "none" };
-    return names[mode];
-}
-
 static void refuse_argument(const struct scan *s, const char *code, struct str path,
         const char *what, const struct origin *origin)
 {
@@ -31,8 +25,7 @@ static void refuse_argument(const struct scan *s, const char *code, struct str p
     buf_add(&s->why->what, STR(" is not permitted: "));
     refuse_quote(&s->why->what, path);
     buf_addf(&s->why->what, " %s", what);
-    buf_addf(&s->why->rule, "[shell.%.*s] arg_paths = \"%s\"", STR_ARG(section->name),
-            mode_name(section->arg_paths));
+    refuse_rule_arg_paths(section, s->why);
 }
 
 static bool refuse_outside(const struct scan *s, struct str path)
@@ -66,8 +59,9 @@ static bool refuse_protected(
     refuse_argument(s, "write-protected", path, protected_name(by->kind), &by->origin);
     buf_addf(&s->why->rule, " and the protected folder '%.*s'", STR_ARG(by->path));
     if (by->except.len)
-        refuse_hint(s->why, "Below '%.*s' it may.", STR_ARG(by->except));
-    refuse_hint(s->why, "The fs_* tools can read it.");
+        refuse_hint(s->why, "Files for the moment may lie below '%.*s'.",
+                STR_ARG(by->except));
+    refuse_hint(s->why, "The fs_* tools read what is there.");
     return false;
 }
 

@@ -15,9 +15,7 @@ static bool refuse(const struct command_step *step, struct str real, const char 
         buf_addc(&why->what, ',');
     }
     buf_addf(&why->what, " %s", what);
-    static const char *const words[] = { "workspace", "protected", "none" };
-    buf_addf(&why->rule, "[shell.%.*s] arg_paths = \"%s\"", STR_ARG(section->name),
-            words[section->arg_paths]);
+    refuse_rule_arg_paths(section, why);
     refuse_hint(why, "Leave cwd out to start in the workspace, or name a folder in it.");
     return false;
 }

@@ -57,6 +57,9 @@ MUST_CHECK bool args_check_paths(
 /* Append `text` in single quotes, on one line and not too long. */
 void refuse_quote(struct buf *out, struct str text);
 
+/* Append the setting of the section that decides about paths to the rule. */
+void refuse_rule_arg_paths(const struct policy_shell *section, struct refusal *why);
+
 /* Put the [deny_messages] text for `subject` before the other hints. */
 void refuse_message(const struct policy *policy, struct str subject, struct refusal *why);
 

@@ -43,6 +43,17 @@ void refuse_quote(struct buf *out, struct str text)
     buf_add(out, len < text.len ? STR("...'") : STR("'"));
 }
 
+void refuse_rule_arg_paths(const struct policy_shell *section, struct refusal *why)
+{
+    static const char *const names[] = {
+        [ARG_PATHS_WORKSPACE] = "workspace",
+        [ARG_PATHS_PROTECTED] = "protected",
+        [ARG_PATHS_NONE] = "none",
+    };
+    buf_addf(&why->rule, "[shell.%.*s] arg_paths = \"%s\"", STR_ARG(section->name),
+            names[section->arg_paths]);
+}
+
 void refuse_message(const struct policy *policy, struct str subject, struct refusal *why)
 {
     struct str message = policy_message_find(policy, subject);
