@@ -34,7 +34,9 @@ bool command_cwd(struct command_step *step, struct str *out, struct refusal *why
     if (!place.exists || stat(real.data, &st) || !S_ISDIR(st.st_mode))
         return refuse(step, real, "cwd", "is not permitted: no such folder", NULL, why);
     *out = real;
-    if (step->section->arg_paths == ARG_PATHS_NONE)
+    /* The workspace is where commands start unless told otherwise. */
+    if (step->section->arg_paths == ARG_PATHS_NONE ||
+            str_eq(real, policy->workspace_real))
         return true;
     const struct policy_protected *protected = place_protected(policy, real);
     if (protected)

@@ -58,8 +58,9 @@ static bool is_passed(
 /* Made anew for each command, or the business of this program alone. */
 static bool is_ours(struct str name)
 {
-    static const char *const names[] = { "PATH", "PYTHONIOENCODING", "PYTHONPATH", "TEMP",
-        "TEMPDIR", "TMP", "TMPDIR", "VIRTUAL_ENV", "VIRTUAL_ENV_PROMPT" };
+    static const char *const names[] = { "OLDPWD", "PATH", "PWD", "PYTHONIOENCODING",
+        "PYTHONPATH", "TEMP", "TEMPDIR", "TMP", "TMPDIR", "VIRTUAL_ENV",
+        "VIRTUAL_ENV_PROMPT", "_" };
     return str_starts(name, STR("PADDOCK_")) || is_one_of(name, names, ARRAY_LEN(names));
 }
 
@@ -308,9 +309,10 @@ bool env_build(const struct policy *policy, const struct policy_shell *section,
     size_t had = 0;
     while (snapshot[had])
         had++;
-    const char **env = arena_zalloc(arena, (had + count + 1) * sizeof(*env));
+    const char **env = arena_zalloc(arena, (had + count + 2) * sizeof(*env));
     memcpy(env, snapshot, had * sizeof(*env));
     size_t used = had;
+    env[used++] = arena_printf(arena, "PWD=%.*s", STR_ARG(cwd));
     for (size_t i = 0; i < count; i++) {
         const struct env_override *override = &overrides[i];
         if (!check_name(override, why))

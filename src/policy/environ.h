@@ -7,7 +7,7 @@
  * or by the shape of its value, unless `pass` of [env] or of the section names it.  PATH
  * loses the folders that are relative or where an agent may write, LD_PRELOAD, BASH_ENV
  * and their like are left out if they lead there.  TMPDIR is the command's own /tmp, or
- * .pyddock/tmp without a sandbox.
+ * .pyddock/tmp without a sandbox.  PWD is the folder that the command starts in.
  */
 #ifndef POLICY_ENVIRON_H
 #define POLICY_ENVIRON_H
@@ -25,7 +25,8 @@ bool env_is_secret(struct str name, struct str value);
 const char **env_snapshot(const struct policy *policy, const struct policy_shell *section,
         char *const *environment, struct arena *arena);
 
-/* The snapshot with overrides; false: one of them is refused. */
+/* The snapshot with overrides, for a command that starts in `cwd`; false: one of them is
+ * refused. */
 MUST_CHECK bool env_build(const struct policy *policy, const struct policy_shell *section,
         const char **snapshot, const struct env_override *overrides, size_t count,
         struct str cwd, struct arena *arena, const char ***out, struct refusal *why);

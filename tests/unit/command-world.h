@@ -20,7 +20,7 @@ struct world {
     struct policy_protected protected[2];
     struct path_policy *paths;
     struct command_policy *commands; /* after world_ready() */
-    char *environment[32];           /* to be changed before world_ready() */
+    char *environment[40];           /* to be changed before world_ready() */
     size_t variables;
     struct command_plan plan; /* of the last world_try() */
     struct refusal why;

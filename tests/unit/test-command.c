@@ -252,6 +252,21 @@ static void test_cwd(void **state)
     }
 }
 
+/* A pattern that may mean any file of the workspace protects all of it; what is allowed
+ * still starts there. */
+static void test_all_protected(void **state)
+{
+    struct world *w = *state;
+    world_section(w, "any", ".*");
+    w->protected[1].path = w->policy.workspace_real;
+    world_file(w, "ws/run.sh", "", 0755);
+    world_ready(w);
+    assert_true(world_try(w, "./run.sh", none, ""));
+    assert_string_equal(w->plan.argv[1], world_path(w, "ws/run.sh"));
+    assert_true(world_try(w, "git", none, ""));
+    assert_false(world_try(w, "git", none, "src"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -262,6 +277,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_messages, setup, teardown),
         cmocka_unit_test_setup_teardown(test_nul, setup, teardown),
         cmocka_unit_test_setup_teardown(test_cwd, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_all_protected, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

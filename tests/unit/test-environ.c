@@ -89,7 +89,8 @@ static void test_snapshot(void **state)
         { "PYTHONIOENCODING", "latin-1" }, { "PADDOCK_DEBUG", "1" },
         { "GITHUB_TOKEN", "t" }, { "DEPLOY_TOKEN", "d" }, { "ALSO_SECRET", "s" },
         { "LD_PRELOAD", inside }, { "BASH_ENV", "/etc/profile" }, { "EMPTY", "" },
-        { "LD_LIBRARY_PATH", "/usr/lib:lib/x" }, { "EDITOR", "vi" } };
+        { "LD_LIBRARY_PATH", "/usr/lib:lib/x" }, { "EDITOR", "vi" }, { "PWD", "/x" },
+        { "OLDPWD", "/x" } };
     for (size_t i = 0; i < ARRAY_LEN(given); i++)
         world_variable(w, given[i][0], given[i][1]);
     char broken[] = "no equals sign", nameless[] = "=x", twice[] = "LANG=de";
@@ -103,7 +104,8 @@ static void test_snapshot(void **state)
         { "PYTHONPATH", NULL }, { "PYTHONIOENCODING", "utf-8" },
         { "PADDOCK_DEBUG", NULL }, { "GITHUB_TOKEN", NULL }, { "DEPLOY_TOKEN", "d" },
         { "ALSO_SECRET", "s" }, { "LD_PRELOAD", NULL }, { "BASH_ENV", "/etc/profile" },
-        { "EMPTY", "" }, { "LD_LIBRARY_PATH", NULL }, { "EDITOR", "vi" },
+        { "EMPTY", "" }, { "LD_LIBRARY_PATH", NULL }, { "PWD", NULL }, { "OLDPWD", NULL },
+        { "EDITOR", "vi" },
         { "PATH", arena_printf(w->arena, "/usr/bin:%s:%s:/bin",
                           world_path(w, "ws/tools/jobs"), world_path(w, "home")) } };
     for (size_t i = 0; i < ARRAY_LEN(expected); i++) {
@@ -256,6 +258,7 @@ static void test_in_plan(void **state)
     world_ready(w);
     assert_true(world_try(w, "open", ARGS("x"), ""));
     assert_string_equal(get(w->plan.env, "MY_TOKEN"), "t");
+    assert_string_equal(get(w->plan.env, "PWD"), world_path(w, "ws"));
     assert_true(world_try(w, "shut", ARGS("x"), ""));
     assert_null(get(w->plan.env, "MY_TOKEN"));
 }
