@@ -3,27 +3,22 @@
  */
 #include "cli/cli.h"
 
-#include "base/arena.h"
-#include "base/json.h"
-#include "base/wire.h"
-#include "broker/spawn.h"
+#include "cli/doctor.h"
 #include "confine/probe.h"
-#include "policy/setup.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <sys/socket.h>
+#include <string.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#define NAME         "paddock doctor"
-#define WAIT_SECONDS 20
+#define NAME "paddock doctor"
 
 static const char usage[] =
         "usage: paddock doctor [--json]\n"
-        "Show what the kernel of this machine lets paddock enforce, and what holds in a\n"
-        "worker that is started for it and tries to get out. The status is 0 if every\n"
-        "property holds, and 1 if one does not or the worker does not start.\n";
+        "Show what the kernel of this machine lets paddock enforce, and what holds in "
+        "the\n"
+        "workers that are started for it and try to get out. The status is 0 if every\n"
+        "property holds, and 1 if one does not or a worker does not start.\n";
 
 static const char *probe_result(int error)
 {
@@ -41,76 +36,6 @@ static json_t *run_probes(void)
     return probes;
 }
 
-/* The worker's first message, as JSON. */
-static bool receive_status(int socket, json_t **out, struct error *err)
-{
-    struct wire_reader reader;
-    struct wire_message m;
-    wire_reader_init(&reader, socket);
-    bool got = wire_receive(&reader, &m, err);
-    if (got && (m.kind != WIRE_READY || m.count != 1))
-        got = error_set(err, ERR_BUG, "its first message is no status");
-    got = got && json_parse(m.fields[0], out, err);
-    wire_reader_finish(&reader);
-    return got;
-}
-
-/* A socket that blocks, but not for ever. */
-static void make_blocking(int socket)
-{
-    const struct timeval limit = { .tv_sec = WAIT_SECONDS };
-    fcntl(socket, F_SETFL, 0);
-    setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
-}
-
-static bool ask_worker(
-        const char *path, const char *folder, json_t **out, struct error *err)
-{
-    auto_fd int fd = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    const char *const env[] = { "LC_ALL=C.UTF-8", NULL };
-    const struct helper_spec spec = {
-        .path = path, .env = env, .fds = &fd, .fd_count = 1
-    };
-    const struct setup_root root = { STR("/"), SETUP_LOCAL, SETUP_FIRST_ROOT_FD,
-        str_of(folder) };
-    const struct setup setup = { .name = STR("doctor"),
-        .max_output = 1,
-        .timeout_ms = 1000,
-        .roots = &root,
-        .root_count = 1 };
-    struct helper helper = HELPER_NONE;
-    auto_buf json = BUF((size_t)1 << 16);
-    setup_write(&setup, &json);
-    if (!helper_spawn(&spec, &helper, err))
-        return false;
-    make_blocking(helper.socket);
-    const struct wire_message m = { WIRE_SETUP, 1, { buf_str(&json) } };
-    bool good =
-            wire_send(helper.socket, &m, err) && receive_status(helper.socket, out, err);
-    helper_finish(&helper);
-    return good;
-}
-
-/* {"path": ..., and what it says} or {"path": ..., "error": ...}. */
-static json_t *examine_worker(void)
-{
-    struct error err = { 0 };
-    char folder[] = "/tmp/paddock-doctor-XXXXXX";
-    auto_free char *path = NULL;
-    json_t *worker = NULL;
-    if (!helper_find("paddock-worker", &path, &err))
-        return json_pack("{s:n, s:s}", "path", "error", err.message);
-    if (!mkdtemp(folder))
-        error_errno(&err, errno, "cannot make a folder in /tmp");
-    else if (!ask_worker(path, folder, &worker, &err))
-        error_context(&err, "the worker did not start");
-    rmdir(folder);
-    if (!worker)
-        worker = json_pack("{s:s}", "error", err.message);
-    json_object_set_new(worker, "path", json_text(str_of(path)));
-    return worker;
-}
-
 static bool all_hold(const json_t *worker)
 {
     json_t *properties = json_object_get(worker, "properties"), *property;
@@ -125,10 +50,12 @@ static json_t *examine(void)
 {
     struct utsname system;
     uname(&system);
-    json_t *worker = examine_worker();
-    return json_pack("{s:s, s:s, s:s, s:i, s:o, s:b, s:o}", "version", PADDOCK_VERSION,
-            "kernel", system.release, "machine", system.machine, "uid", (int)geteuid(),
-            "probes", run_probes(), "holds", all_hold(worker), "worker", worker);
+    json_t *worker = doctor_folder_worker(), *workspace = doctor_machine_worker();
+    return json_pack("{s:s, s:s, s:s, s:i, s:o, s:b, s:o, s:o}", "version",
+            PADDOCK_VERSION, "kernel", system.release, "machine", system.machine, "uid",
+            (int)geteuid(), "probes", run_probes(), "holds",
+            all_hold(worker) && all_hold(workspace), "worker", worker, "workspace_worker",
+            workspace);
 }
 
 static const char *text_at(const json_t *object, const char *key)
@@ -167,18 +94,24 @@ static void print_problems(const json_t *worker, struct buf *out)
         buf_addf(out, "  problem: %s\n", json_string_value(json_array_get(problems, i)));
 }
 
-static void print_text(const json_t *report, struct buf *out)
+static void print_worker(const json_t *worker, const char *what, struct buf *out)
 {
-    const json_t *worker = json_object_get(report, "worker");
-    buf_addf(out, "paddock %s, Linux %s on %s\n", text_at(report, "version"),
-            text_at(report, "kernel"), text_at(report, "machine"));
-    print_probes(report, out);
-    buf_addf(out, "\na worker, started for this (%s):\n", text_at(worker, "path"));
+    buf_addf(out, "\n%s, started for this (%s):\n", what, text_at(worker, "path"));
     if (json_object_get(worker, "error"))
         buf_addf(out, "  %s\n", text_at(worker, "error"));
     else
         print_properties(worker, out);
     print_problems(worker, out);
+}
+
+static void print_text(const json_t *report, struct buf *out)
+{
+    buf_addf(out, "paddock %s, Linux %s on %s\n", text_at(report, "version"),
+            text_at(report, "kernel"), text_at(report, "machine"));
+    print_probes(report, out);
+    print_worker(json_object_get(report, "worker"), "a worker of mcpath", out);
+    print_worker(json_object_get(report, "workspace_worker"),
+            "a worker of pyddock and paddock serve", out);
     buf_addf(out, "\n%s\n",
             json_is_true(json_object_get(report, "holds"))
                     ? "Every property is held by the kernel."
