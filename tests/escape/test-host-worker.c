@@ -273,6 +273,36 @@ static void test_reads_are_restricted(void **state)
     expect_run(f, "cd ../ws/sub && pwd", "TOP/ws/sub\n");
 }
 
+/* A worktree or a submodule: `.git` is a file, and the repository is elsewhere. */
+static void test_git_is_a_file(void **state)
+{
+    struct fixture *f = *state;
+    const struct machine *m = &f->machine;
+    client_finish(&f->client);
+    assert_int_equal(mkdir(machine_path(m, "ws/store"), 0755), 0);
+    assert_int_equal(mkdir(machine_path(m, "ws/store/wt"), 0755), 0);
+    machine_write(m, "ws/store/HEAD", "SECRET\n");
+    machine_write(m, "ws/store/config", "SECRET\n");
+    machine_write(m, "ws/store/wt/HEAD", "SECRET\n");
+    machine_write(m, "ws/store/wt/commondir", "..\n");
+    assert_int_equal(rename(machine_path(m, "ws/.git"), machine_path(m, "ws/was")), 0);
+    machine_write(m, "ws/.git", "gitdir: store/wt\n");
+    f->machine.paths = path_policy_create(&m->policy, m->arena);
+    start(f, false);
+    expect_refused(f, "echo x > .git", "\"read-only\"");
+    expect_refused(f, "rm .git", "\"read-only\"");
+    expect_refused(f, "echo x > store/wt/HEAD", "where the repository is");
+    expect_refused(f, "echo x > store/config", "where the repository is");
+    expect_refused(f, "mkdir store/hooks", "where the repository is");
+    expect_refused(f, "mv store s", "where the repository is");
+    expect_refused(f, "rm -r store", "where the repository is");
+    expect_run(f, "cat store/config; echo x > was/config", "SECRET\n");
+    assert_true(machine_holds(m, "ws/store/config", "SECRET\n"));
+    assert_true(machine_holds(m, "ws/store/wt/HEAD", "SECRET\n"));
+    assert_true(machine_holds(m, "ws/.git", "gitdir: store/wt\n"));
+    assert_false(machine_has(m, "ws/store/hooks"));
+}
+
 static pid_t flip(const char *a, const char *b)
 {
     pid_t pid = fork();
@@ -330,6 +360,7 @@ int main(void)
         WITH(set_up, test_listings_leave_out_what_is_hidden),
         WITH(set_up, test_edit),
         WITH(set_up, test_events),
+        WITH(set_up, test_git_is_a_file),
         WITH(set_up_closed, test_reads_are_restricted),
         WITH(set_up_closed, test_a_folder_that_becomes_a_link),
     };

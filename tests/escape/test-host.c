@@ -11,6 +11,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -261,6 +263,29 @@ static bool confine(const struct machine *m, struct confine_status *status)
 
 enum { LET_THROUGH = 1, REFUSED = 0, NOT_CONFINED = 2, NO_VIEW = 3 };
 
+/* A machine on which nobody may make namespaces, as many containers are. */
+static bool forbid_namespaces(void)
+{
+    struct sock_filter code[] = {
+        { BPF_LD | BPF_W | BPF_ABS, 0, 0, offsetof(struct seccomp_data, nr) },
+        { BPF_JMP | BPF_JEQ | BPF_K, 0, 1, SYS_unshare },
+        { BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ERRNO | EPERM },
+        { BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW },
+    };
+    struct sock_fprog program = { .len = ARRAY_LEN(code), .filter = code };
+    return !prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) &&
+           !syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program);
+}
+
+static int wait_for(pid_t pid)
+{
+    int status;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    if (!WIFEXITED(status))
+        fail_msg("killed by signal %d", WTERMSIG(status));
+    return WEXITSTATUS(status);
+}
+
 static int try_in_child(const struct machine *m, uid_t user, attempt_fn *fn)
 {
     pid_t pid = fork();
@@ -273,11 +298,24 @@ static int try_in_child(const struct machine *m, uid_t user, attempt_fn *fn)
             _exit(NO_VIEW);
         _exit(fn(m) ? LET_THROUGH : REFUSED);
     }
-    int status;
-    assert_int_equal(waitpid(pid, &status, 0), pid);
-    if (!WIFEXITED(status))
-        fail_msg("killed by signal %d", WTERMSIG(status));
-    return WEXITSTATUS(status);
+    return wait_for(pid);
+}
+
+static int try_without_view(const struct machine *m, uid_t user, attempt_fn *fn)
+{
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (!pid) {
+        struct confine_status status = { 0 };
+        if (!become(user) || !forbid_namespaces() || !confine(m, &status))
+            _exit(NOT_CONFINED);
+        bool told = status.view_error == EPERM &&
+                    !confine_holds(&status, CONFINE_PROTECTED, NULL) &&
+                    !confine_holds(&status, CONFINE_SECRETS, NULL) &&
+                    !confine_holds_all(&status);
+        _exit(!told ? NOT_CONFINED : fn(m) ? LET_THROUGH : REFUSED);
+    }
+    return wait_for(pid);
 }
 
 static void expect_unharmed(const struct machine *m, const char *after)
@@ -327,6 +365,41 @@ static void test_as_an_ordinary_user(void **state UNUSED)
     if (geteuid())
         skip();
     check_as(NOBODY);
+}
+
+/* Landlock holds what it can say, and the status names the rest. */
+static void test_without_namespaces(void **state UNUSED)
+{
+    static attempt_fn *const refused[] = { write_outside, create_outside,
+        write_behind_link, write_home, read_server, read_memory_of_server,
+        look_around_by_server, make_namespace };
+    struct machine m;
+    uid_t users[] = { geteuid(), NOBODY };
+    for (size_t i = 0; i < (geteuid() ? 1 : 2); i++) {
+        machine_create(&m, users[i]);
+        for (size_t j = 0; j < ARRAY_LEN(refused); j++) {
+            assert_int_equal(try_without_view(&m, users[i], refused[j]), REFUSED);
+            expect_unharmed(&m, "without namespaces");
+        }
+        assert_int_equal(
+                try_without_view(&m, users[i], create_in_workspace), LET_THROUGH);
+        machine_destroy(&m);
+    }
+}
+
+/* With a list of what may be read, Landlock knows it. */
+static void test_reading_is_restricted(void **state UNUSED)
+{
+    static attempt_fn *const refused[] = { read_outside, read_public, read_system,
+        read_ssh_key, read_server };
+    struct machine m;
+    machine_create(&m, geteuid());
+    m.policy.readable_all = false;
+    m.policy.readable = m.policy.writable;
+    for (size_t i = 0; i < ARRAY_LEN(refused); i++)
+        assert_int_equal(try_in_child(&m, geteuid(), refused[i]), REFUSED);
+    assert_int_equal(try_in_child(&m, geteuid(), read_workspace), LET_THROUGH);
+    machine_destroy(&m);
 }
 
 /* The names of what is not held. */
@@ -380,6 +453,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_as_who_we_are),
         cmocka_unit_test(test_as_an_ordinary_user),
+        cmocka_unit_test(test_without_namespaces),
+        cmocka_unit_test(test_reading_is_restricted),
         cmocka_unit_test(test_the_status_says_what_is_held),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
