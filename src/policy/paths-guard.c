@@ -61,12 +61,12 @@ static bool may_match(const struct path_guard *g, const struct subject *s)
 enum guard_hit guard_match(
         const struct path_guard *g, const struct subject *s, bool exact)
 {
-    const struct str texts[] = { s->path, s->slash, s->folded };
+    struct str folded = { s->folded.data, s->folded.len - (s->folded.len > 1) };
+    const struct str texts[] = { s->path, s->slash, folded, s->folded };
+    size_t count = exact ? 1 : str_eq(s->slash, s->folded) ? 2 : ARRAY_LEN(texts);
     if (!may_match(g, s))
         return GUARD_MISSED;
-    for (size_t i = 0; i < (exact ? 1 : ARRAY_LEN(texts)); i++) {
-        if (i && str_eq(texts[i], texts[i - 1]))
-            continue;
+    for (size_t i = 0; i < count; i++) {
         enum pyre_result result =
                 pyre_match(g->guard->regex.pattern, PYRE_SEARCH, texts[i]);
         if (result != PYRE_NO)

@@ -14,20 +14,22 @@
  * Nothing is fsync'ed: rename after write is ordered on the file systems in use, agents'
  * files are not databases, and a sync of every edit would cost more than all the rest.
  *
- * Between the last comparison with `expect` and the rename (or the first byte written)
- * there remain a few microseconds in which another program's write would be lost: Linux
- * has no "rename if unchanged".
+ * Linux has no "rename if unchanged".  Calls of ours that run at the same time lock the
+ * old file from the last comparison with `expect` to the rename, so that one of them sees
+ * what the other did.  Another program's write in these few microseconds would be lost.
  */
 #include "vfs/local.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
+#include <sys/file.h>
 #include <sys/random.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
-enum { MAX_XATTR_NAMES = 65536, MAX_XATTR_VALUE = 65536 };
+enum { MAX_XATTR_NAMES = 65536, MAX_XATTR_VALUE = 65536, MAX_LOCK_MS = 100 };
 
 /* Not an errno: the temporary file cannot become equal, take the other road. */
 enum { IN_PLACE = -1 };
@@ -48,10 +50,19 @@ static bool is_unchanged(const struct stat *st, const struct vfs_stat *expect)
            local_time_ns(&st->st_ctim) == expect->ctime_ns;
 }
 
-/* Is the name still the file that we opened, and the file what the caller saw? */
+/* Until the file is closed.  Who holds it for long is no call of ours. */
+static void lock_old(const struct replacement *r)
+{
+    for (int ms = 0; ms < MAX_LOCK_MS && flock(r->old_fd, LOCK_EX | LOCK_NB); ms++)
+        poll(NULL, 0, 1);
+}
+
+/* Is the name still the file that we opened, and the file what the caller saw?  To be
+ * asked last, since from here on it is locked. */
 static int check_unchanged(const struct replacement *r)
 {
     struct stat now;
+    lock_old(r);
     struct vfs_stat opened;
     if (fstatat(r->at->dir, r->at->name, &now, AT_SYMLINK_NOFOLLOW))
         return errno == ENOENT ? ESTALE : errno;

@@ -37,6 +37,7 @@ static const struct {
     { "/h/x.ssh/id", "lr-" },
     { "/w/.ssh/id", "---" },
     { "/w/.npmrc", "---" },
+    { "/w/.NPMRC", "---" },
     { "/w/.npmrc/x", "lrw" },
     { "/w/.env", "lrw" },
     { "/w/.env.local", "lrw" },
