@@ -4,7 +4,7 @@
 #include <strings.h>
 
 #define SEPARATORS    "=,:;@<"
-#define MAX_BUNDLE    12   /* letters of a short option with a value behind them */
+#define MAX_BUNDLE    32   /* letters of a short option with a value behind them */
 #define MAX_TAIL      4200 /* bytes of a part that does not begin the argument */
 #define MAX_SCHEME    32
 #define MAX_MACHINE   255

@@ -1,3 +1,4 @@
+#include "base/nearest.h"
 #include "policy/command_parts.h"
 #include "policy/deputy.h"
 
@@ -76,6 +77,29 @@ static void hint_instead(struct arena *arena, struct str command, struct refusal
             refuse_hint(why, "The tool %s.", instead[i].tool);
 }
 
+static struct str section_name(const void *list, size_t i)
+{
+    return ((const struct policy_shell *)list)[i].name;
+}
+
+/* "/usr/bin/git" is allowed as "git"; "gti" was "git". */
+static void hint_name(
+        const struct policy *policy, struct str command, struct refusal *why)
+{
+    const char *slash = command.len ? memrchr(command.data, '/', command.len) : NULL;
+    struct str name = command;
+    if (slash)
+        name = str_from(command, (size_t)(slash - command.data) + 1);
+    if (slash && command_section(policy, name)) {
+        refuse_hint(why, "'%.*s' is configured by its name alone.", STR_ARG(name));
+        return;
+    }
+    struct str near =
+            nearest_name(name, policy->shells, policy->shell_count, section_name);
+    if (near.len)
+        refuse_hint(why, "Did you mean '%.*s'?", STR_ARG(near));
+}
+
 static bool refuse_unknown(const struct policy *policy, struct str command,
         struct arena *arena, struct refusal *why)
 {
@@ -93,6 +117,7 @@ static bool refuse_unknown(const struct policy *policy, struct str command,
         buf_addf(&why->rule, "%s%.*s ('%.*s')", i ? ", " : "", STR_ARG(section->name),
                 STR_ARG(section->command.text));
     }
+    hint_name(policy, command, why);
     hint_instead(arena, command, why);
     if (memchr(command.data ? command.data : "", ' ', command.len))
         refuse_hint(why, "The command is one program name, its arguments go into args; "

@@ -108,6 +108,23 @@ static bool has_dotdot(struct str path)
     return false;
 }
 
+/* Is there a link on the way that an agent could have made?  `path` is by its name. */
+static bool leads_through_planted(struct command_step *step, struct str path)
+{
+    for (size_t end = 1; end <= path.len; end++) {
+        if (end < path.len && path.data[end] != '/')
+            continue;
+        struct str whole = str_sub(path, 0, end), name = last_name(whole);
+        struct str parent = str_sub(whole, 0, whole.len - name.len);
+        struct place folder;
+        if (!place_find(STR("/"), parent, PLACE_FOLLOW, step->arena, &step->budget,
+                    &folder) ||
+                may_be_planted(step->policy, join(step->arena, folder.path, name)))
+            return true;
+    }
+    return false;
+}
+
 /* Relative to the workspace, never to cwd. */
 static bool find_by_path(struct command_step *step, struct str *out, struct refusal *why)
 {
@@ -135,9 +152,9 @@ static bool find_by_path(struct command_step *step, struct str *out, struct refu
     if (has_dotdot(command))
         return refuse_planted(
                 step, real.path, "is reached by '..' and in no folder of scripts", why);
-    if (may_be_planted(policy, written.path))
-        return refuse_planted(
-                step, written.path, "is a link that an agent may have made", why);
+    if (leads_through_planted(step, written.path))
+        return refuse_planted(step, written.path,
+                "is reached by a link that an agent may have made", why);
     *out = path;
     return true;
 }

@@ -58,6 +58,10 @@ static void test_sections(void **state)
         assert_string_equal(w->why.code, "command");
         assert_shown(w, "first ('^(git|date)$')");
     }
+    assert_false(world_try(w, "/usr/bin/git", none, ""));
+    assert_shown(w, "'git' is configured by its name alone.");
+    assert_false(world_try(w, "frist", none, ""));
+    assert_shown(w, "Did you mean 'first'?");
 }
 
 static void test_patterns(void **state)

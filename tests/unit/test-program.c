@@ -35,6 +35,7 @@ static int setup(void **state)
     world_link(w, world_path(w, "ws/bin/mine"), "bin/planted");
     world_link(w, "tool", "bin/alias");
     world_link(w, "../../out", "ws/x/out");
+    world_link(w, "ws", "wslink");
     world_link(w, "../out/evil", "ws/evil");
     world_link(w, "../../../bin/tool", "ws/tools/jobs/linked");
     world_link(w, "../../bin/mine", "ws/tools/jobs/inward");
@@ -126,12 +127,16 @@ static void test_refused(void **state)
         { "tools/jobs/inward", "is where an agent may write" },
         { "tools/jobs/../../../out/tools/jobs/out.sh", "is reached by '..'" },
         { "tools/jobs/../other.sh", "is where an agent may write" },
-        { "x/out/evil", "is a link that an agent may have made" },
+        { "x/out/evil", "is reached by a link that an agent may have made" },
+        { "@/wslink/x/out/evil", "is reached by a link that an agent may have made" },
         { "evil", NULL }, /* a bare name is never looked for in the workspace */
         { "./evil", "is where an agent may write" },
     };
     for (size_t i = 0; i < ARRAY_LEN(table); i++) {
-        bool allowed = world_try(w, table[i].command, none, "");
+        const char *command = table[i].command;
+        if (command[0] == '@')
+            command = world_path(w, command + 2);
+        bool allowed = world_try(w, command, none, "");
         if (!table[i].shown) {
             assert_true(allowed);
             assert_null(w->plan.program);
