@@ -63,7 +63,8 @@ enum guard_hit guard_match(
 {
     struct str folded = { s->folded.data, s->folded.len - (s->folded.len > 1) };
     const struct str texts[] = { s->path, s->slash, folded, s->folded };
-    size_t count = exact ? 1 : str_eq(s->slash, s->folded) ? 2 : ARRAY_LEN(texts);
+    bool as_written = g->guard->disposition == GUARD_ALLOW || str_eq(s->slash, s->folded);
+    size_t count = exact ? 1 : as_written ? 2 : ARRAY_LEN(texts);
     if (!may_match(g, s))
         return GUARD_MISSED;
     for (size_t i = 0; i < count; i++) {
