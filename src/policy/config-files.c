@@ -1,75 +1,30 @@
 /* The sections about files, [filesystem] and [audit_log], and what is write-protected. */
 #include "policy/config_internal.h"
+#include "policy/place.h"
 
-#include <errno.h>
-#include <limits.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define MAX_KEEP      1000
 #define MIN_LOG_BYTES 4096
-#define MAX_LINKS     40
+#define MAX_STEPS     100000 /* of looking up one path */
 
-/* The rest of `path` behind what was resolved is put in front of what a link says. */
-static const char *follow_link(const char *at, struct str rest, struct arena *arena)
+static const char *find_place(
+        const char *absolute, enum place_links links, struct arena *arena)
 {
-    char target[PATH_MAX];
-    ssize_t n = readlink(at, target, sizeof(target) - 1);
-    if (n <= 0)
-        return NULL;
-    return arena_printf(arena, "%.*s/%.*s", (int)n, target, STR_ARG(rest));
-}
-
-static void go_up(struct buf *at)
-{
-    while (at->len && at->data[at->len - 1] != '/')
-        at->len--;
-    at->len -= at->len > 0;
-    if (at->data)
-        at->data[at->len] = 0;
-}
-
-const char *conf_normal(const char *absolute, struct arena *arena)
-{
-    auto_buf at = BUF(2 * PATH_MAX);
-    struct str rest = str_of(absolute);
-    while (rest.len) {
-        struct str name = str_cut(&rest, '/');
-        if (str_is(name, ".."))
-            go_up(&at);
-        else if (name.len && !str_is(name, "."))
-            buf_addf(&at, "/%.*s", STR_ARG(name));
-    }
-    return at.len ? arena_cstr(arena, buf_str(&at)) : "/";
+    struct place place;
+    unsigned budget = MAX_STEPS;
+    bool found = place_find(STR("/"), str_of(absolute), links, arena, &budget, &place);
+    return found ? place.path.data : NULL;
 }
 
 const char *conf_resolve(const char *absolute, struct arena *arena)
 {
-    auto_buf at = BUF(PATH_MAX);
-    struct str rest = str_of(absolute);
-    for (unsigned links = 0; rest.len && !at.full;) {
-        struct str name = str_cut(&rest, '/');
-        struct stat st;
-        if (!name.len || str_is(name, "."))
-            continue;
-        if (str_is(name, "..")) {
-            go_up(&at);
-            continue;
-        }
-        buf_addf(&at, "/%.*s", STR_ARG(name));
-        if (at.full || lstat(at.data, &st) < 0 || !S_ISLNK(st.st_mode))
-            continue;
-        const char *target = follow_link(at.data, rest, arena);
-        if (!target || ++links > MAX_LINKS)
-            return NULL;
-        rest = str_of(target);
-        go_up(&at);
-        if (target[0] == '/')
-            buf_clear(&at);
-    }
-    if (at.full)
-        return NULL;
-    return at.len ? arena_cstr(arena, buf_str(&at)) : "/";
+    return find_place(absolute, PLACE_FOLLOW, arena);
+}
+
+const char *conf_normal(const char *absolute, struct arena *arena)
+{
+    return find_place(absolute, PLACE_BY_NAME, arena);
 }
 
 struct str conf_absolute(const struct conf *c, struct str path)

@@ -2,6 +2,7 @@
  * reach. */
 #include "policy/audit.h"
 #include "policy/config_internal.h"
+#include "policy/place.h"
 
 #include <limits.h>
 #include <unistd.h>
@@ -114,18 +115,10 @@ void conf_protect(struct conf *c)
     protect_programs(c);
 }
 
-static bool is_below(struct str path, struct str folder)
-{
-    while (folder.len && folder.data[folder.len - 1] == '/')
-        folder.len--;
-    return str_starts(path, folder) &&
-           (path.len == folder.len || path.data[folder.len] == '/');
-}
-
-static bool is_below_any(struct str path, const struct policy_path *paths, size_t count)
+static bool is_in_any(struct str path, const struct policy_path *paths, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        if (is_below(path, paths[i].path))
+        if (place_is_in(path, paths[i].path))
             return true;
     return false;
 }
@@ -136,10 +129,9 @@ bool conf_audit_log_check(struct conf *c)
     struct str path = p->audit_log.path;
     if (!path.len)
         return true;
-    bool writable = is_below_any(path, p->writable, p->writable_count);
+    bool writable = is_in_any(path, p->writable, p->writable_count);
     for (size_t i = 0; i < p->shell_count; i++)
-        writable |=
-                is_below_any(path, p->shells[i].writable, p->shells[i].writable_count);
+        writable |= is_in_any(path, p->shells[i].writable, p->shells[i].writable_count);
     return !writable ||
            conf_fail(c, p->audit_log.origin, "audit_log", STR("path"),
                    "'%.*s' can be written by agents; choose a place outside of "
