@@ -19,6 +19,7 @@ static const struct {
 } commands[] = {
     { "mcpath", cli_mcpath, "serve a folder over MCP: a virtual shell and exact edits" },
     { "serve", cli_serve, "serve a workspace over MCP, with all tools under its policy" },
+    { "policy", cli_policy, "show, check or try the policy of a workspace" },
     { "shell", cli_shell,
             "run the virtual shell on a folder, from a terminal or a pipe" },
     { "call", cli_call, "call one tool over the protocol" },

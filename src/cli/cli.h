@@ -14,6 +14,7 @@
 int cli_mcpath(int argc, char **argv);  /* serve a folder over MCP */
 int cli_pyddock(int argc, char **argv); /* the other face: serve, run */
 int cli_serve(int argc, char **argv);   /* serve a workspace with all tools */
+int cli_policy(int argc, char **argv);  /* show, check or try a policy */
 int cli_doctor(int argc, char **argv);  /* what this machine lets us enforce */
 int cli_shell(int argc, char **argv);   /* the virtual shell, from a terminal or a pipe */
 int cli_call(int argc, char **argv);    /* one tool call over the real protocol */

@@ -106,6 +106,15 @@ static void create_temporary_folder(const char *workspace)
                 strerror(errno));
 }
 
+static void report_warnings(const struct policy *policy)
+{
+    for (size_t i = 0; i < policy->warnings.count; i++) {
+        const struct policy_text *one = &policy->warnings.items[i];
+        log_line(LOG_WARN, "%s:%u: %.*s", one->origin.file, one->origin.line,
+                STR_ARG(one->text));
+    }
+}
+
 static bool open_workspace(const struct workspace_options *o, struct arena *arena,
         struct workspace *w, struct error *err)
 {
@@ -114,6 +123,7 @@ static bool open_workspace(const struct workspace_options *o, struct arena *aren
     const struct location machine = { SETUP_LOCAL, "/" };
     if (!is_folder(o->workspace, err) || !config_load(&request, arena, &w->policy, err))
         return false;
+    report_warnings(w->policy);
     create_temporary_folder(arena_cstr(arena, w->policy->workspace_real));
     w->paths = path_policy_create(w->policy, arena);
     w->commands = command_policy_create(w->policy, w->paths, environ, arena);

@@ -116,6 +116,7 @@ static bool read_tree(struct conf *c, const char *file, struct toml_value *out)
     }
     if (!read_base(c, &base) || !read_own_file(c, OVERLAY_NAME, &over, &found))
         return false;
+    c->policy->overlay = found ? OVERLAY_NAME : NULL;
     *out = found ? conf_merge(&base, &over, c->arena) : base;
     return true;
 }

@@ -181,6 +181,7 @@ struct policy {
     struct str workspace_real; /* resolved */
     struct str home;           /* resolved; "" if there is none */
     const char *base;          /* what `origin.file` says for the base: "built-in", ... */
+    const char *overlay;       /* the same for what is laid over it, or NULL */
     unsigned timeout_ms, max_timeout_ms;
     struct origin timeout_origin, max_timeout_origin;
     struct policy_import *imports;
