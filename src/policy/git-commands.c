@@ -86,6 +86,8 @@ static const struct git_command commands[] = {
             TAKES("--output> -o> -l --remote^ --exec! --add-file< --add-virtual-file= "
                   "--format= --prefix= --mtime="),
             NULL },
+    { "bisect", GIT_WRITES | GIT_TEXT | GIT_CHECKS_OUT, TAKES("--term-new= --term-old="),
+            NULL },
     { "blame", GIT_TEXTCONV, TAKES_LOG(BLAMES), NULL },
     { "branch", GIT_WRITES | GIT_TEXT,
             TAKES(REFS "-l --list --set-upstream-to= -u= --track? -t? --abbrev?"), NULL },
@@ -218,6 +220,7 @@ static const struct git_command commands[] = {
     { "reflog", GIT_TEXT, TAKES_LOG("--expire= --expire-unreachable="), NULL },
     { "remote", GIT_TEXT, TAKES("-n -v --verbose -t= -m= -p"), NULL },
     NEVER("replace", "what a name stands for is not for agents to change"),
+    { "rerere", GIT_WRITES, NONE, NULL },
     { "reset", GIT_WRITES | GIT_CHECKS_OUT,
             TAKES("--pathspec-from-file< --recurse-submodules?~"), NULL },
     { "restore", GIT_WRITES | GIT_CHECKS_OUT,
@@ -268,12 +271,13 @@ static const struct git_command commands[] = {
     NEVER("upload-pack", serves),
     { "var", GIT_TEXT, NONE, NULL },
     { "verify-commit", GIT_TEXT, NONE, NULL },
+    { "verify-pack", 0, NONE, NULL },
     { "verify-tag", GIT_TEXT, TAKES("--format="), NULL },
     { "version", GIT_TEXT, NONE, NULL },
     NEVER("web--browse", runs_tool),
-    { "whatchanged", GIT_DIFFS | GIT_TEXTCONV, TAKES_LOG(""), NULL },
     { "worktree", GIT_WRITES | GIT_CHECKS_OUT,
             TAKES("-b= -B= --reason= --expire= --orphan"), NULL },
+    { "write-tree", GIT_WRITES, TAKES("--prefix="), NULL },
 };
 
 static int compare_name(const void *key, const void *row)

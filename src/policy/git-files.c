@@ -54,27 +54,59 @@ static bool todo_allowed(const struct git_call *call, const char *path)
     return true;
 }
 
-static bool strategy_file_allowed(const struct git_call *call, const char *path)
+static bool strategy_allowed(const struct git_call *call, struct str name)
 {
-    struct str text;
-    if (deputy_read_file(path, MAX_STATE_BYTES, call->base.arena, &text))
-        return true;
-    struct str name = str_cut(&text, '\n');
     return !name.len || git_strategy_is_builtin(name) ||
            deputy_refuse(&call->base, "Only git's own merge strategies are started.",
                    "Ask a person to finish or abort it.",
                    "what was begun goes on with the strategy '%.*s'", STR_ARG(name));
 }
 
+static bool strategy_file_allowed(const struct git_call *call, const char *path)
+{
+    struct str text;
+    if (deputy_read_file(path, MAX_STATE_BYTES, call->base.arena, &text))
+        return true;
+    return strategy_allowed(call, str_cut(&text, '\n'));
+}
+
+/* The options of a cherry-pick that was begun, in the format of a configuration. */
+static bool options_file_allowed(const struct git_call *call, const char *path)
+{
+    struct git_settings settings = { 0 };
+    struct error err = { 0 };
+    struct str text;
+    if (deputy_read_file(path, MAX_STATE_BYTES, call->base.arena, &text))
+        return true;
+    if (!git_config_parse(text, path, call->base.arena, &settings, &err))
+        return deputy_refuse(&call->base, "What was begun is read before it goes on.",
+                "Ask a person to finish or abort it.", "%s", err.message);
+    for (size_t i = 0; i < settings.count; i++) {
+        if (git_setting_is(&settings.items[i], "options", "strategy") &&
+                !strategy_allowed(call, settings.items[i].value))
+            return false;
+    }
+    return true;
+}
+
 static bool state_allowed(const struct git_call *call)
 {
-    const char *dir = call->repo.dir.data;
-    struct arena *arena = call->base.arena;
-    return todo_allowed(
-                   call, arena_printf(arena, "%s/rebase-merge/git-rebase-todo", dir)) &&
-           todo_allowed(call, arena_printf(arena, "%s/sequencer/todo", dir)) &&
-           strategy_file_allowed(
-                   call, arena_printf(arena, "%s/rebase-merge/strategy", dir));
+    static const struct {
+        const char *name;
+        bool (*allowed)(const struct git_call *call, const char *path);
+    } files[] = {
+        { "rebase-merge/git-rebase-todo", todo_allowed },
+        { "rebase-merge/strategy", strategy_file_allowed },
+        { "sequencer/todo", todo_allowed },
+        { "sequencer/opts", options_file_allowed },
+    };
+    for (size_t i = 0; i < ARRAY_LEN(files); i++) {
+        const char *path = arena_printf(
+                call->base.arena, "%.*s/%s", STR_ARG(call->repo.dir), files[i].name);
+        if (!files[i].allowed(call, path))
+            return false;
+    }
+    return true;
 }
 
 bool git_files_allowed(struct git_call *call)

@@ -77,49 +77,56 @@ static bool operand_allowed(struct git_call *call, const struct option_word *wor
             str_of(call->command->name));
 }
 
+static const char changes_config[] = "change .git/config";
+
 /* What a command does by its first operand. */
 static const struct git_verb {
     const char *command, *verb;
     unsigned less, more; /* flags */
-    bool refused;        /* changes .git/config */
+    const char *refused; /* what it would do, or NULL */
 } verbs[] = {
-    { "branch", "", GIT_WRITES, 0, false },
-    { "config", "edit", 0, 0, true },
-    { "config", "remove-section", 0, 0, true },
-    { "config", "rename-section", 0, 0, true },
-    { "config", "set", 0, 0, true },
-    { "config", "unset", 0, 0, true },
-    { "notes", "", GIT_WRITES, 0, false },
-    { "notes", "list", GIT_WRITES, 0, false },
-    { "notes", "show", GIT_WRITES, 0, false },
-    { "reflog", "delete", 0, GIT_WRITES, false },
-    { "reflog", "drop", 0, GIT_WRITES, false },
-    { "reflog", "expire", 0, GIT_WRITES, false },
-    { "remote", "add", 0, 0, true },
-    { "remote", "prune", 0, GIT_WRITES | GIT_NETWORK, false },
-    { "remote", "remove", 0, 0, true },
-    { "remote", "rename", 0, 0, true },
-    { "remote", "rm", 0, 0, true },
-    { "remote", "set-branches", 0, 0, true },
-    { "remote", "set-head", 0, GIT_WRITES | GIT_NETWORK, false },
-    { "remote", "set-url", 0, 0, true },
-    { "remote", "show", 0, GIT_NETWORK, false },
-    { "remote", "update", 0, GIT_WRITES | GIT_NETWORK, false },
-    { "sparse-checkout", "list", GIT_WRITES | GIT_CHECKS_OUT, 0, false },
-    { "stash", "apply", GIT_STORES, 0, false },
-    { "stash", "branch", GIT_STORES, 0, false },
-    { "stash", "list", GIT_WRITES | GIT_STORES | GIT_CHECKS_OUT, 0, false },
-    { "stash", "pop", GIT_STORES, 0, false },
-    { "stash", "show", GIT_WRITES | GIT_STORES | GIT_CHECKS_OUT, 0, false },
-    { "tag", "", GIT_WRITES, 0, false },
-    { "worktree", "list", GIT_WRITES | GIT_CHECKS_OUT, 0, false },
+    { "bisect", "run", 0, 0, "run a command" },
+    { "bisect", "view", 0, 0, "start a viewer" },
+    { "bisect", "visualize", 0, 0, "start a viewer" },
+    { "branch", "", GIT_WRITES, 0, NULL },
+    { "config", "edit", 0, 0, changes_config },
+    { "config", "remove-section", 0, 0, changes_config },
+    { "config", "rename-section", 0, 0, changes_config },
+    { "config", "set", 0, 0, changes_config },
+    { "config", "unset", 0, 0, changes_config },
+    { "notes", "", GIT_WRITES, 0, NULL },
+    { "notes", "list", GIT_WRITES, 0, NULL },
+    { "notes", "show", GIT_WRITES, 0, NULL },
+    { "reflog", "delete", 0, GIT_WRITES, NULL },
+    { "reflog", "drop", 0, GIT_WRITES, NULL },
+    { "reflog", "expire", 0, GIT_WRITES, NULL },
+    { "remote", "add", 0, 0, changes_config },
+    { "remote", "prune", 0, GIT_WRITES | GIT_NETWORK, NULL },
+    { "remote", "remove", 0, 0, changes_config },
+    { "remote", "rename", 0, 0, changes_config },
+    { "remote", "rm", 0, 0, changes_config },
+    { "remote", "set-branches", 0, 0, changes_config },
+    { "remote", "set-head", 0, GIT_WRITES | GIT_NETWORK, NULL },
+    { "remote", "set-url", 0, 0, changes_config },
+    { "remote", "show", 0, GIT_NETWORK, NULL },
+    { "remote", "update", 0, GIT_WRITES | GIT_NETWORK, NULL },
+    { "sparse-checkout", "list", GIT_WRITES | GIT_CHECKS_OUT, 0, NULL },
+    { "stash", "apply", GIT_STORES, 0, NULL },
+    { "stash", "branch", GIT_STORES, 0, NULL },
+    { "stash", "list", GIT_WRITES | GIT_STORES | GIT_CHECKS_OUT, 0, NULL },
+    { "stash", "pop", GIT_STORES, 0, NULL },
+    { "stash", "show", GIT_WRITES | GIT_STORES | GIT_CHECKS_OUT, 0, NULL },
+    { "tag", "", GIT_WRITES, 0, NULL },
+    { "worktree", "list", GIT_WRITES | GIT_CHECKS_OUT, 0, NULL },
 };
 
-static bool refuse_config_change(const struct git_call *call)
+static bool refuse_verb(const struct git_call *call, const char *what)
 {
-    return deputy_refuse(&call->base, "The configuration of a repository stays as it is.",
-            "Ask a person to make this change.", "'%s %.*s' would change .git/config",
-            call->command->name, STR_ARG(call->verb));
+    return deputy_refuse(&call->base,
+            "Of git no program is started, and a repository's configuration stays as it "
+            "is.",
+            "Ask a person to do it.", "'%s %.*s' would %s", call->command->name,
+            STR_ARG(call->verb), what);
 }
 
 static bool apply_verb(struct git_call *call)
@@ -129,7 +136,7 @@ static bool apply_verb(struct git_call *call)
         if (!str_is(name, verbs[i].command) || !str_is(call->verb, verbs[i].verb))
             continue;
         if (verbs[i].refused)
-            return refuse_config_change(call);
+            return refuse_verb(call, verbs[i].refused);
         call->flags = (call->flags & ~verbs[i].less) | verbs[i].more;
     }
     bool shows = str_is(call->verb, "show") && (call->offline || call->operands < 2);
@@ -140,7 +147,7 @@ static bool apply_verb(struct git_call *call)
         call->flags &= ~(unsigned)GIT_WRITES;
     bool reads = call->lists || str_is(call->verb, "get") || str_is(call->verb, "list");
     if (str_is(name, "config") && !reads && call->operands > 1)
-        return refuse_config_change(call);
+        return refuse_verb(call, changes_config);
     return true;
 }
 

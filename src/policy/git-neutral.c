@@ -50,6 +50,7 @@ static const struct named {
     { "diff", "command", "false", GIT_DIFFS },
     { "diff", "external", "false", GIT_DIFFS },
     { "diff", "textconv", "cat", GIT_DIFFS | GIT_TEXTCONV },
+    { "gc", "recentobjectshook", "true", GIT_WRITES },
     { "gpg", "defaultkeycommand", "false", GIT_WRITES },
     { "gpg", "program", "false", GIT_WRITES },
     { "merge", "driver",

@@ -210,6 +210,57 @@ bool git_repo_load_nested(const struct deputy_call *call, struct git_repo *repo)
     return !repo->found || load_links(call, repo, repo->tree, repo->dir, 0);
 }
 
+/* core.worktree: the tree is elsewhere.  A submodule's says where its `.git` lies. */
+static bool settle_tree(const struct deputy_call *call, struct git_repo *repo)
+{
+    const struct git_setting *s = git_repo_setting(repo, "core", "worktree");
+    if (!s || !s->value.len)
+        return true;
+    struct str tree = resolve(call, repo->dir, s->value);
+    if (str_eq(tree, repo->tree))
+        return true;
+    if (!tree.len || !deputy_in_workspace(call, tree))
+        return deputy_refuse(call, "git works in the workspace.",
+                "Ask a person to look at the repository's configuration.",
+                "%s:%u: core.worktree '%.*s' is outside the workspace", s->file, s->line,
+                STR_ARG(s->value));
+    repo->tree = tree;
+    return true;
+}
+
+/* Does the repository know of this tree?  A linked work tree's has a file with the path
+ * of its `.git`, a submodule's has core.worktree. */
+static bool knows_tree(const struct deputy_call *call, const struct git_repo *repo)
+{
+    struct str line = read_line(call, join(call, repo->dir, "gitdir"));
+    if (line.len)
+        return str_eq(
+                resolve(call, repo->dir, line), resolve(call, repo->tree, STR(".git")));
+    return git_repo_setting(repo, "core", "worktree") != NULL;
+}
+
+/* `.git` is a folder in the tree, or names one that is meant for the tree: else whoever
+ * can make a file could have any repository written. */
+static bool is_own(const struct deputy_call *call, const struct git_repo *repo)
+{
+    struct str config;
+    if (str_is(repo->dir, join(call, repo->tree, ".git")) || knows_tree(call, repo))
+        return true;
+    config = str_of(join(call, repo->common, "config"));
+    return deputy_in_workspace(call, repo->dir) &&
+           !path_allowed(call->paths, config, PATH_WRITE, NULL);
+}
+
+static bool settle(const struct deputy_call *call, struct git_repo *repo)
+{
+    if (!is_own(call, repo))
+        return deputy_refuse(call, "A repository belongs to its work tree.",
+                "Ask a person to look at the file '.git'.",
+                "'%.*s/.git' leads to '%.*s', which does not know of it",
+                STR_ARG(repo->tree), STR_ARG(repo->dir));
+    return settle_tree(call, repo);
+}
+
 /* A folder that is a repository without a `.git`: whoever can make folders can make one,
  * with a configuration of his own. */
 static bool refuse_bare(const struct deputy_call *call, struct str dir)
@@ -233,7 +284,7 @@ bool git_repo_find(const struct deputy_call *call, struct git_repo *out)
             out->tree = tree;
             out->dir = dir;
             out->common = common;
-            return true;
+            return settle(call, out);
         }
         if (is_repository(call, tree, common_of(call, tree)))
             return refuse_bare(call, tree);

@@ -1,6 +1,7 @@
 #include "tool/shell-notes.h"
 
-static const char *const denied[] = { "Read-only file system", "Permission denied" };
+static const char *const denied[] = { "Read-only file system", "Permission denied",
+    "Device or resource busy" };
 static const char *const unreachable[] = { "Could not resolve host",
     "Temporary failure in name resolution", "Network is unreachable" };
 
@@ -50,15 +51,28 @@ static void tell_no_network(const struct policy_shell *section, struct buf *out)
                      "network = true there]\n"));
 }
 
+/* What the policy knew before: one line each. */
+static void tell_lines(struct str lines, struct buf *out)
+{
+    while (lines.len) {
+        struct str line = str_cut(&lines, '\n');
+        begin(out);
+        buf_addf(out, "%.*s]\n", STR_ARG(line));
+    }
+}
+
 void shell_notes_write(const struct command_plan *plan,
         const struct command_result *result, struct buf *err_text)
 {
     bool ended = result->end == COMMAND_EXITED, failed = ended && result->status;
     if (ended && result->left_running)
         tell_left_running(result->left_running, err_text);
+    tell_lines(plan->notes, err_text);
     if (failed && plan->sandbox != SANDBOX_NONE &&
-            has(&result->err, denied, ARRAY_LEN(denied)))
+            has(&result->err, denied, ARRAY_LEN(denied))) {
         tell_no_write(plan->section, err_text);
+        tell_lines(plan->if_failed, err_text);
+    }
     if (failed && !plan->network &&
             has(&result->err, unreachable, ARRAY_LEN(unreachable)))
         tell_no_network(plan->section, err_text);

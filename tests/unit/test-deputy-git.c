@@ -234,6 +234,12 @@ static const struct poison {
     { "git init -q bare; mv bare/.git/* bare; rmdir bare/.git/* bare/.git || true\n"
       "git -C bare config core.worktree .; git -C bare config core.fsmonitor $E",
             { "-C", "bare", "status" }, REFUSED, NULL },
+    { "git commit -qam b; git checkout -q topic; echo z > z; git add z; git commit -qm "
+      "z\n"
+      "git checkout -q main; git cherry-pick topic~1 topic || true; git add a\n"
+      "mkdir git-merge-x; cp $E evil\n"
+      "printf '[options]\\nstrategy = x/../evil\\n' > .git/sequencer/opts",
+            { "cherry-pick", "--continue" }, REFUSED, NULL },
     { "git worktree add -q wt topic; git config core.fsmonitor $E", { "status" }, RUNS,
             "wt" },
     { "echo '* filter=x' > .git/info/attributes; git config filter.x.clean $E\n"
@@ -401,6 +407,35 @@ static void test_clean_and_stash(void **state)
     world_destroy(&w);
 }
 
+/* `.git` that leads to what is not of this tree, and trees elsewhere. */
+static void test_strange_repositories(void **state)
+{
+    (void)state;
+    static const char *const prepares[] = {
+        "mv .git ../out/r; echo \"gitdir: $PWD/../out/r\" > .git",
+        "mv .git ../out/r; ln -s ../out/r .git",
+        "git config core.worktree \"$PWD/../out\"",
+        "git config core.worktree /",
+        "mv .git ../out/r; echo \"gitdir: $PWD/../out/r\" > .git\n"
+        "echo \"$PWD/../elsewhere/.git\" > .git-x; mv .git-x ../out/r/gitdir",
+        "printf '[include]\\n\\tpath = %s/inc\\n' $PWD >> .git/config; touch inc",
+        "printf '[core\\n' >> .git/config",
+        "echo x > .git/index",
+    };
+    for (size_t i = 0; i < ARRAY_LEN(prepares); i++) {
+        struct world w;
+        setup_world(&w, prepares[i]);
+        if (world_try(&w, "git", ARGS("status"), ""))
+            fail_msg("planned: %s", prepares[i]);
+        assert_string_equal(w.why.code, "deputy");
+        world_destroy(&w);
+    }
+    struct world w;
+    setup_world(&w, "mkdir sub; mv .git sub/fake; echo 'gitdir: fake' > sub/.git");
+    assert_false(world_try(&w, "git", ARGS("status"), "sub")); /* an agent may write it */
+    world_destroy(&w);
+}
+
 static bool has_item(const char **list, const char *item)
 {
     for (; *list; list++) {
@@ -540,6 +575,7 @@ int main(void)
         cmocka_unit_test(test_work),
         cmocka_unit_test(test_filters_are_not_left_out_silently),
         cmocka_unit_test(test_clean_and_stash),
+        cmocka_unit_test(test_strange_repositories),
         cmocka_unit_test(test_profiles),
         cmocka_unit_test(test_environment),
         cmocka_unit_test(test_home),

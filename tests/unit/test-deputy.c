@@ -140,7 +140,12 @@ static const struct vector refused[] = {
     { "git", { "filter-branch", "--tree-filter", "id" } },
     { "git", { "submodule", "foreach", "id" } },
     { "git", { "bisect", "run", "id" } },
+    { "git", { "bisect", "view" } },
     { "git", { "credential", "fill" } },
+    { "git", { "remote", "set-url", "origin", "x" } },
+    { "git", { "remote", "add", "o", "https://x/" } },
+    { "git", { "config", "core.hooksPath", "src" } },
+    { "git", { "config", "set", "core.hooksPath", "src" } },
     { "p4", { "-p", "rsh:id", "info" } },
     { "p4", { "-Ppassword", "info" } },
     { "p4", { "-x", "../out/secret", "files" } },
@@ -281,11 +286,84 @@ static void test_by_last_component(void **state)
     assert_null(deputy_text_find(STR("")));
 }
 
+static const char *planned_variable(struct world *w, const char *name)
+{
+    size_t len = strlen(name);
+    for (const char **entry = w->plan.env; *entry; entry++) {
+        if (!strncmp(*entry, name, len) && (*entry)[len] == '=')
+            return *entry + len + 1;
+    }
+    return "";
+}
+
+#define ARGS(...) ((const char *const[]){ __VA_ARGS__, NULL })
+
+/* The file that P4CONFIG names is taken apart; programs stay out. */
+static void test_p4_settings(void **state)
+{
+    struct world *w = *state;
+    world_file(w, "ws/.p4config",
+            "P4CLIENT=mine\r\nP4PORT=ssl:server:1666 \n# P4USER=no\nP4EDITOR=evil\n"
+            "P4ENVIRO=/x\nP4CONFIG=y\nP4TICKETS=/x\n",
+            0644);
+    world_variable(w, "P4CONFIG", ".p4config");
+    world_variable(w, "P4DIFF", "evil");
+    world_variable(w, "P4MERGEUNICODE", "evil");
+    world_variable(w, "EDITOR", "evil");
+    world_variable(w, "P4USER", "me");
+    world_ready(w);
+    assert_true(world_try(w, "p4", ARGS("opened"), "src"));
+    static const char *const expected[][2] = { { "P4CLIENT", "mine" }, { "P4USER", "me" },
+        { "P4PORT", "ssl:server:1666" }, { "P4CONFIG", "none/." }, { "P4EDITOR", "true" },
+        { "P4DIFF", "" }, { "P4MERGEUNICODE", "" }, { "EDITOR", "" }, { "P4ENVIRO", "" },
+        { "P4TICKETS", "" } };
+    for (size_t i = 0; i < ARRAY_LEN(expected); i++)
+        assert_string_equal(planned_variable(w, expected[i][0]), expected[i][1]);
+    assert_non_null(strstr(w->plan.notes.data, "P4EDITOR of .p4config is not used"));
+}
+
+static void test_p4_server_is_no_program(void **state)
+{
+    struct world *w = *state;
+    world_file(w, "ws/.p4config", "P4PORT=RSH:evil\n", 0644);
+    world_variable(w, "P4CONFIG", ".p4config");
+    world_ready(w);
+    assert_false(world_try(w, "p4", ARGS("opened"), ""));
+    assert_non_null(strstr(world_refusal(w), "P4PORT"));
+}
+
+static void try_docker(struct world *w, const char *host, const char *kept)
+{
+    world_variable(w, "DOCKER_HOST", host);
+    world_ready(w);
+    assert_true(world_try(w, "docker", ARGS("ps"), ""));
+    assert_string_equal(planned_variable(w, "DOCKER_HOST"), kept);
+    assert_string_equal(planned_variable(w, "DOCKER_CONFIG"), "");
+    assert_string_equal(planned_variable(w, "COMPOSE_FILE"), "");
+    w->variables--;
+}
+
+/* The daemon of this machine is kept, if no agent could have put it there. */
+static void test_docker_daemon(void **state)
+{
+    struct world *w = *state;
+    world_variable(w, "DOCKER_CONFIG", world_path(w, "home"));
+    world_variable(w, "COMPOSE_FILE", "x");
+    const char *own = arena_printf(w->arena, "unix://%s/out/docker.sock", w->root);
+    try_docker(w, own, own);
+    try_docker(w, arena_printf(w->arena, "unix://%s/ws/docker.sock", w->root), "");
+    try_docker(w, "tcp://example.org:2375", "");
+    try_docker(w, "ssh://example.org", "");
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_refused, setup, teardown),
         cmocka_unit_test_setup_teardown(test_harmless, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_p4_settings, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_p4_server_is_no_program, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_docker_daemon, setup, teardown),
         cmocka_unit_test(test_table_is_sorted),
         cmocka_unit_test(test_by_last_component),
     };
