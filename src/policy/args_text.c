@@ -105,7 +105,7 @@ struct search {
     unsigned file_urls;
 };
 
-/* "/" between fields; a face; the "//" of a URL whose scheme is a pattern. */
+/* "/" between fields, ":/" alone, the "//" of a URL whose scheme is a pattern. */
 static bool is_mere_slash(const struct search *s, struct str text)
 {
     if (str_is(text, "/"))

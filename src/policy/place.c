@@ -119,9 +119,9 @@ bool place_find(struct str base, struct str path, enum place_links links,
     bool absolute = path.len && path.data[0] == '/';
     if (!spend(&w, 1 + path.len / 4096))
         return false;
-    w.rest = absolute ? (struct str){ NULL, 0 } : base;
-    if (!walk_all(&w))
-        return false;
+    if (!absolute && !str_is(base, "/"))
+        buf_add(&w.path, base);
+    w.there = w.path.len;
     w.rest = path;
     if (!walk_all(&w))
         return false;

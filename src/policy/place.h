@@ -25,8 +25,9 @@ enum place_links {
 };
 
 /*
- * `path` relative to `base`, which is absolute.  `*budget` is what may still be looked
- * up, in steps of about a microsecond.  False: it is used up, or links lead in a circle.
+ * `path` relative to `base`, which is taken to be where a path ended.  `*budget` is what
+ * may still be looked up, in steps of about a microsecond.  False: it is used up, or
+ * links lead in a circle.
  */
 MUST_CHECK bool place_find(struct str base, struct str path, enum place_links links,
         struct arena *arena, unsigned *budget, struct place *out);

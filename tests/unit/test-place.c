@@ -77,7 +77,7 @@ static void test_bounds(void **state)
     struct world *w = *state;
     struct str base = str_of(world_path(w, "ws"));
     struct place place;
-    unsigned budget = 3;
+    unsigned budget = 1;
     assert_false(
             place_find(base, STR("a/b/c/d"), PLACE_FOLLOW, w->arena, &budget, &place));
     assert_int_equal(budget, 0);
