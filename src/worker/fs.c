@@ -34,17 +34,11 @@ bool fs_bool_arg(const struct fs *fs, const char *name, bool fallback)
 
 static struct vpath workspace_of(const struct worker *w, struct arena *arena)
 {
-    struct vpath at = VPATH_ROOT;
     const struct path_policy *paths = w->setup->paths;
-    if (paths && vpath_parse(path_policy_workspace(paths), VPATH_ROOT, arena, &at))
-        at = VPATH_ROOT;
+    struct vpath at = VPATH_ROOT;
+    if (!paths || vpath_parse(path_policy_workspace(paths), VPATH_ROOT, arena, &at))
+        return VPATH_ROOT;
     return at;
-}
-
-static struct str home_of(const struct worker *w)
-{
-    struct str home = w->setup->paths ? path_policy_home(w->setup->paths) : STR("");
-    return home.len ? home : STR("/");
 }
 
 /* "~" and "~/..." stand for the home; "~name" is a name like others. */
@@ -52,7 +46,11 @@ static struct str expand_home(struct fs *fs, struct str text)
 {
     if (!str_starts(text, STR("~")) || (text.len > 1 && text.data[1] != '/'))
         return text;
-    struct str home = home_of(fs->w), rest = str_from(text, 1);
+    const struct path_policy *paths = fs->w->setup->paths;
+    struct str home = paths ? path_policy_home(paths) : STR("/"),
+               rest = str_from(text, 1);
+    if (!home.len)
+        return text;
     return str_of(arena_printf(fs->arena, "%.*s%.*s", STR_ARG(home), STR_ARG(rest)));
 }
 
