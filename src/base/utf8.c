@@ -100,17 +100,16 @@ static size_t ascii_run(struct str s)
     return i;
 }
 
-bool utf8_valid(struct str s)
+size_t utf8_valid_len(struct str s)
 {
+    struct str rest = s;
     for (;;) {
-        s = str_from(s, ascii_run(s));
-        if (!s.len)
-            return true;
+        rest = str_from(rest, ascii_run(rest));
         uint32_t code;
-        size_t n = utf8_decode(s, &code);
+        size_t n = rest.len ? utf8_decode(rest, &code) : 0;
         if (!n)
-            return false;
-        s = str_from(s, n);
+            return s.len - rest.len;
+        rest = str_from(rest, n);
     }
 }
 

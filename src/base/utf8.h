@@ -16,7 +16,13 @@ size_t utf8_decode(struct str s, uint32_t *code);
 /* Write `code` as UTF-8; returns the length, 1..4. */
 size_t utf8_encode(uint32_t code, char out[4]);
 
-bool utf8_valid(struct str s);
+/* Bytes at the start of `s` that are UTF-8. */
+size_t utf8_valid_len(struct str s);
+
+static inline bool utf8_valid(struct str s)
+{
+    return utf8_valid_len(s) == s.len;
+}
 
 /* Characters in `s`, each bad byte counting as one. */
 size_t utf8_count(struct str s);

@@ -1,6 +1,7 @@
 #include "edit/edit.h"
 
 #include "base/textline.h"
+#include "base/utf8.h"
 #include "edit/internal.h"
 
 #include <errno.h>
@@ -132,6 +133,11 @@ static bool look_at_encoding(struct edit *e)
         return error_set(e->err, ERR_UNSUPPORTED,
                 "the file is UTF-16 text, which edit cannot change; only UTF-8 and "
                 "encodings that contain ASCII are supported");
+    size_t valid = e->face->utf8_only ? utf8_valid_len(e->body) : e->body.len;
+    if (valid < e->body.len)
+        return error_set(e->err, ERR_UNSUPPORTED,
+                "the file is binary or not UTF-8 (byte %zu)",
+                e->whole.len - e->body.len + valid);
     if (e->body.len == e->whole.len)
         return true;
     struct str bare = without_bom(e->old_text);

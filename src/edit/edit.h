@@ -38,6 +38,7 @@ struct edit_matches {
  */
 struct edit_face {
     struct edit_words words;
+    bool utf8_only;   /* files in other encodings are refused, not changed as bytes */
     bool overlapping; /* places that overlap count too, when they are counted */
     void (*missed)(
             const struct edit_matches *m, struct buf *out); /* before the reasons */

@@ -1,32 +1,26 @@
 /*
  * fs_grep: files are searched by the engine of grep, in helper threads when there are
- * many.  A thread hands over what it found as records, and this one writes the reply: it
- * alone knows how many matches there were before.
+ * many.  A thread hands over what it found as records, kept by file until all is known
+ * (fs-hits.h).
  */
 #include "base/utf8.h"
 #include "search/scan.h"
 #include "search/text.h"
+#include "worker/fs-hits.h"
 #include "worker/fs-select.h"
 
 #include <errno.h>
 
 #define DEFAULT_RESULTS 100
+#define MAX_RESULTS     2000
 #define MAX_CONTEXT     1000
-#define MAX_LINE        300    /* characters shown of one */
-#define LEAD            100    /* characters before a match that is far in the line */
-#define MAX_REPLY       100000 /* bytes */
+#define MAX_LINE        300 /* characters shown of one */
+#define LEAD            100 /* characters before a match that is far in the line */
 #define LONGEST_LINE    ((size_t)64 << 20)
 #define POOL_AFTER      16 /* files: fewer are searched before threads would have started */
 
 /* What a thread says of a file instead of lines. */
 enum { SAYS_BINARY = 'B', SAYS_UNREADABLE = 'U', SAYS_GAVE_UP = 'L' };
-
-/* One line in a sink's `out`; its text follows. */
-struct record {
-    uint64_t number;
-    uint32_t len;
-    char mark; /* of struct scan_line */
-};
 
 struct grep {
     struct fs *fs;
@@ -35,12 +29,9 @@ struct grep {
     struct scan_pool *pool; /* NULL: not started */
     struct searcher *searcher;
     bool single; /* one file that was named: never skipped as binary */
-    uint64_t max, matches, binary, unreadable, files;
-    bool more;     /* than `max` */
+    struct fs_hits hits;
+    uint64_t binary, unreadable, files;
     char *gave_up; /* the file in which the expression took too long, or NULL */
-
-    uint64_t last; /* number of the last match, in the file being written */
-    bool apart;    /* after that, a separator came */
 };
 
 struct searcher {
@@ -96,7 +87,7 @@ static void add_cut(
 
 static void add_record(const struct scan_line *line, struct regex *re, struct buf *out)
 {
-    struct record r = { .number = line->number, .mark = line->mark };
+    struct fs_hit r = { .number = line->number, .mark = line->mark };
     size_t at = out->len;
     buf_add(out, (struct str){ (const char *)&r, sizeof(r) });
     if (utf8_offset(line->text, MAX_LINE) < line->text.len)
@@ -137,31 +128,6 @@ static bool search_file(
     return ok || say(sink, sink->gave_up ? SAYS_GAVE_UP : SAYS_UNREADABLE);
 }
 
-/* A line goes into the reply; false: there are more matches than that may have. */
-static bool write_record(
-        struct grep *g, const char *name, const struct record *r, struct str text)
-{
-    struct buf *out = g->fs->text;
-    bool full = g->matches == g->max || out->len > MAX_REPLY;
-    if (r->mark == ':' && full) {
-        g->more = true;
-        return false;
-    }
-    if (full && (!r->mark || g->apart || r->number > g->last + g->scan.after)) {
-        g->apart = true; /* what belongs to a match that is not shown */
-        return true;
-    }
-    if (!r->mark) {
-        buf_addf(out, "%.*s\n", STR_ARG(text));
-        return true;
-    }
-    g->matches += r->mark == ':';
-    g->last = r->mark == ':' ? r->number : g->last;
-    buf_addf(out, "%s%c%llu%c %.*s\n", name, r->mark, (unsigned long long)r->number,
-            r->mark, STR_ARG(text));
-    return true;
-}
-
 static void hear(struct grep *g, const char *name, struct str messages)
 {
     if (!messages.len)
@@ -173,37 +139,29 @@ static void hear(struct grep *g, const char *name, struct str messages)
         g->gave_up = xstrdup(name);
 }
 
-static bool print_records(void *owner, const struct scan_text *text)
+static bool take_records(void *owner, const struct scan_text *text)
 {
     struct grep *g = owner;
-    if (!*text->separated) { /* the first of this file */
-        *text->separated = true;
-        g->last = 0;
-        g->apart = g->matches == g->max;
-    }
     hear(g, text->name, text->messages);
-    struct str rest = text->out;
-    while (rest.len) {
-        struct record r;
-        memcpy(&r, rest.data, sizeof(r));
-        if (!write_record(g, text->name, &r, str_sub(rest, sizeof(r), r.len)))
-            return false;
-        rest = str_from(rest, sizeof(r) + r.len);
+    if (text->out.len) {
+        fs_hits_add(&g->hits, text->name, !*text->separated, text->out);
+        *text->separated = true;
     }
-    return !g->gave_up;
+    return !g->gave_up && !g->hits.enough;
 }
 
 static bool file_ended(void *owner, const char *name, bool selected, bool failed)
 {
     (void)name, (void)selected, (void)failed;
-    return !((struct grep *)owner)->gave_up;
+    const struct grep *g = owner;
+    return !g->gave_up && !g->hits.enough;
 }
 
 static const struct scan_pool_ops pool_ops = {
     .create = create_searcher,
     .destroy = destroy_searcher,
     .search = search_file,
-    .print = print_records,
+    .print = take_records,
     .ended = file_ended,
 };
 
@@ -234,7 +192,7 @@ static bool search_here(struct grep *g, struct vfile *file, const char *name)
     search_file(g->searcher, &one, &sink, &selected);
     const struct scan_text text = { name, buf_str(&sink.out), buf_str(&sink.messages),
         &separated };
-    bool more = print_records(g, &text);
+    bool more = take_records(g, &text);
     buf_finish(&sink.out);
     buf_finish(&sink.messages);
     vfile_close(file);
@@ -257,13 +215,13 @@ static bool search_found(struct grep *g, const struct fs_found *found)
         return true;
     }
     char *name = arena_cstr(g->fs->arena, found->shown);
-    if (!g->pool && ++g->files == POOL_AFTER)
+    if (!g->pool && !g->hits.enough && ++g->files == POOL_AFTER)
         g->pool = scan_pool_create(&pool_ops, g, &g->fs->budget);
     if (g->pool && vfile_fd(file) >= 0)
         return scan_pool_submit(g->pool, file, name, true);
     /* Threads and a store that is no real file would get in each other's way. */
     scan_pool_finish(TAKE(g->pool));
-    return !g->gave_up && !g->more && search_here(g, file, name);
+    return search_here(g, file, name);
 }
 
 static void search_all(struct grep *g)
@@ -281,25 +239,31 @@ static void add_count(struct buf *out, uint64_t count, const char *what)
         buf_addf(out, "%s%llu %s.", out->len ? " " : "", (unsigned long long)count, what);
 }
 
-static void write_end(struct grep *g)
+static void write_notes(struct grep *g, bool more, struct buf *notes)
+{
+    if (more)
+        buf_addf(notes,
+                "Showing first %llu matches. To see more: raise max_results, or narrow "
+                "path, file_glob or grep_regex.",
+                (unsigned long long)g->hits.shown);
+    add_count(notes, g->binary, "binary file(s) skipped");
+    add_count(notes, g->unreadable, "unreadable file(s) skipped");
+    fs_select_notes(g->select, notes);
+}
+
+static void write_reply(struct grep *g)
 {
     auto_buf notes = BUF(4096);
     struct buf *out = g->fs->text;
-    if (g->more)
-        buf_addf(&notes,
-                "Showing first %llu matches. To see more: raise max_results, or narrow "
-                "path, file_glob or grep_regex.",
-                (unsigned long long)g->matches);
-    add_count(&notes, g->binary, "binary file(s) skipped");
-    add_count(&notes, g->unreadable, "unreadable file(s) skipped");
-    fs_select_notes(g->select, &notes);
-    if (!g->matches)
+    bool more = fs_hits_write(&g->hits, g->scan.after, out);
+    write_notes(g, more, &notes);
+    if (!g->hits.shown)
         buf_addf(out, "No matches for '%.*s' found under '%.*s'.",
                 STR_ARG(fs_text_arg(g->fs, "grep_regex")),
                 STR_ARG(fs_select_start(g->select)->given));
     if (notes.len)
-        buf_addf(out, g->matches ? "\n[%s]" : " (%s)", notes.data);
-    if (notes.len || !g->matches)
+        buf_addf(out, g->hits.shown ? "\n[%s]" : " (%s)", notes.data);
+    if (notes.len || !g->hits.shown)
         buf_addc(out, '\n');
 }
 
@@ -313,7 +277,7 @@ static bool run(struct grep *g)
                 "grep_regex needs too many steps for a line of '%s'; make it simpler, "
                 "e.g. without nested repeats like (a+)+",
                 g->gave_up);
-    write_end(g);
+    write_reply(g);
     return false;
 }
 
@@ -344,7 +308,9 @@ static bool set_up(struct grep *g)
     int64_t context = fs_int_arg(fs, "context_lines", g->single ? 4 : 1);
     unsigned flags = REGEX_NEWLINE | REGEX_NO_GROUPS;
     flags |= fs_bool_arg(fs, "case_sensitive", false) ? 0 : REGEX_FOLD;
-    g->max = max > 0 ? (uint64_t)max : max ? 1 : DEFAULT_RESULTS;
+    max = max > 0 ? max : max ? 1 : DEFAULT_RESULTS;
+    max = max < MAX_RESULTS ? max : MAX_RESULTS;
+    fs_hits_init(&g->hits, (uint64_t)max, g->single);
     context = context < 0 ? 0 : context < MAX_CONTEXT ? context : MAX_CONTEXT;
     g->scan = (struct scan){ .line_numbers = true,
         .no_messages = true,
@@ -358,8 +324,8 @@ static bool set_up(struct grep *g)
         .eol = '\n',
         .max_line = LONGEST_LINE,
         .show = add_record };
-    if (g->max < INT64_MAX && g->scan.max_count > (int64_t)g->max)
-        g->scan.max_count = (int64_t)g->max + 1; /* one more says that there are more */
+    if (g->scan.max_count > max)
+        g->scan.max_count = max + 1; /* one more says that there are more */
     if (regex_compile(pattern, REGEX_PYTHON, (enum regex_flags)flags, &g->scan.re, &err))
         return true;
     return !fs_fail(fs, "Invalid grep_regex '%.*s': %s", STR_ARG(pattern), err.message);
@@ -376,6 +342,7 @@ bool fs_grep(struct fs *fs)
     if (g.searcher)
         destroy_searcher(g.searcher);
     regex_destroy(g.scan.re);
+    fs_hits_finish(&g.hits);
     fs_select_destroy(g.select);
     free(g.gave_up);
     return is_error;

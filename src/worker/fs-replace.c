@@ -60,6 +60,7 @@ static void tell_changed(struct str before, struct str after, struct buf *out)
 
 static const struct edit_face face = {
     .words = { "oldStr", "newStr" },
+    .utf8_only = true,
     .overlapping = true,
     .missed = tell_missed,
     .ambiguous = tell_ambiguous,

@@ -147,13 +147,9 @@ static bool read_tail(struct append *a, struct vfile *file, uint64_t size)
     struct str tail = { data, len };
     while (from && tail.len && (tail.data[0] & 0xC0) == 0x80)
         tail = str_from(tail, 1); /* the rest of a character */
-    for (size_t at = 0; at < tail.len;) {
-        uint32_t code;
-        size_t n = utf8_decode(str_from(tail, at), &code);
-        if (!n)
-            return !refuse_encoding(a, "binary or not UTF-8", size - tail.len + at);
-        at += n;
-    }
+    size_t valid = utf8_valid_len(tail);
+    if (valid < tail.len)
+        return !refuse_encoding(a, "binary or not UTF-8", size - tail.len + valid);
     if (from)
         tail = str_from(tail, textline_next(tail, 0));
     a->tail = tail;
