@@ -65,6 +65,10 @@ static const struct filter_rule conditional[] = {
     { .nr = __NR_unshare,
             .conditions = { { TEST_CLEAR, 0, NEW_NAMESPACES | NEW_TIME_NAMESPACE,
                     NULL } } },
+    /* Limits are for itself, those of others can be read. */
+    { .nr = __NR_prlimit64,
+            .conditions = { { TEST_UNLESS, 0, UINT32_MAX, NULL },
+                    { TEST_ZERO, 2, 0, NULL } } },
     /* No file becomes one that runs with its owner's rights. */
     { .nr = NR_OPENAT2, .refused = ENOSYS },
     { .nr = __NR_openat,

@@ -2,12 +2,114 @@
 
 #include "base/arena.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#define NOBODY 65534
+
+/* What a container refuses by default: namespaces and mounts. */
+static void refuse_namespaces(void)
+{
+    static const struct {
+        unsigned nr;
+        uint32_t flags; /* of the first argument; 0: always */
+    } refused[] = { { SYS_unshare, 0 }, { SYS_mount, 0 },
+        { SYS_clone, CLONE_NEWNS | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET } };
+    struct sock_filter code[32];
+    unsigned short len = 0;
+    for (size_t i = 0; i < ARRAY_LEN(refused); i++) {
+        code[len++] = (struct sock_filter)BPF_STMT(
+                BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
+        code[len++] = (struct sock_filter)BPF_JUMP(
+                BPF_JMP | BPF_JEQ | BPF_K, refused[i].nr, 0, refused[i].flags ? 3 : 1);
+        if (refused[i].flags) {
+            code[len++] = (struct sock_filter)BPF_STMT(
+                    BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args));
+            code[len++] = (struct sock_filter)BPF_JUMP(
+                    BPF_JMP | BPF_JSET | BPF_K, refused[i].flags, 0, 1);
+        }
+        code[len++] =
+                (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM);
+    }
+    code[len++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+    const struct sock_fprog program = { len, code };
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+            prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
+        _exit(3);
+}
+
+bool has_namespaces(void)
+{
+    return !getenv("PADDOCK_TEST_POOR");
+}
+
+static void become_user(void)
+{
+    if (setgroups(0, NULL) || setresgid(NOBODY, NOBODY, NOBODY) ||
+            setresuid(NOBODY, NOBODY, NOBODY))
+        _exit(3);
+    prctl(PR_SET_DUMPABLE, 1, 0, 0, 0); /* as after execve() */
+}
+
+static int run_as(bool is_user, bool is_poor, int (*tests)(void))
+{
+    fprintf(stderr, "# as %s%s\n", is_user ? "an ordinary user" : "ourselves",
+            is_poor ? ", where namespaces are refused" : "");
+    pid_t pid = fork();
+    if (!pid) {
+        if (is_user)
+            become_user();
+        if (is_poor) {
+            setenv("PADDOCK_TEST_POOR", "1", 1);
+            refuse_namespaces();
+        }
+        _exit(tests() != 0);
+    }
+    int status;
+    return waitpid(pid, &status, 0) != pid || status != 0;
+}
+
+/* Where also an ordinary user can make scenes, and start our launcher. */
+static void prepare(char *folder, size_t size, const char *base)
+{
+    char command[512];
+    snprintf(
+            folder, size, "%s/paddock-launch-XXXXXX", access(base, W_OK) ? "/tmp" : base);
+    if (!mkdtemp(folder) || chmod(folder, 01777))
+        abort();
+    snprintf(command, sizeof(command),
+            "for f in \"$PADDOCK_LAUNCH\" \"$PADDOCK_HOSTILE\"; do "
+            "[ -z \"$f\" ] || cp \"$f\" '%s'; done",
+            folder);
+    if (system(command))
+        abort();
+    setenv("PADDOCK_TEST_FOLDER", folder, 1);
+}
+
+int launching_main(const char *base, int (*tests)(void))
+{
+    char folder[128], command[256];
+    int failures = 0;
+    prepare(folder, sizeof(folder), base);
+    for (int is_poor = 0; is_poor < 2; is_poor++) {
+        failures += run_as(false, is_poor, tests);
+        if (!geteuid())
+            failures += run_as(true, is_poor, tests);
+    }
+    snprintf(command, sizeof(command), "rm -rf '%s'", folder);
+    return failures + (system(command) != 0);
+}
 
 char *scene_path(const struct scene *s, const char *name)
 {
@@ -41,7 +143,8 @@ bool scene_has(const struct scene *s, const char *name)
 
 void scene_begin(struct scene *s)
 {
-    *s = (struct scene){ .folder = "/tmp/paddock-launch-XXXXXX" };
+    *s = (struct scene){ .rule_count = 0 };
+    snprintf(s->folder, sizeof(s->folder), "%s/XXXXXX", getenv("PADDOCK_TEST_FOLDER"));
     assert_non_null(mkdtemp(s->folder));
     snprintf(s->ws, sizeof(s->ws), "%s/ws", s->folder);
     snprintf(s->outside, sizeof(s->outside), "%s/outside", s->folder);
@@ -49,7 +152,9 @@ void scene_begin(struct scene *s)
     assert_int_equal(uv_loop_init(&s->loop), 0);
     s->env[0] = "PATH=/usr/local/bin:/usr/bin:/bin";
     s->env[1] = "LC_ALL=C.UTF-8";
-    s->spec = (struct command_spec){ .launcher = getenv("PADDOCK_LAUNCH"),
+    snprintf(s->launcher, sizeof(s->launcher), "%s/paddock-launch",
+            getenv("PADDOCK_TEST_FOLDER"));
+    s->spec = (struct command_spec){ .launcher = s->launcher,
         .env = s->env,
         .cwd = s->ws,
         .sandboxed = true,
@@ -57,13 +162,12 @@ void scene_begin(struct scene *s)
         .timeout_ms = 30000,
         .keep_bytes = 65536,
         .keep_tail_bytes = 1024 };
-    assert_non_null(s->spec.launcher);
     scene_rule(s, VIEW_WRITABLE, "ws");
 }
 
 void scene_end(struct scene *s)
 {
-    char command[128];
+    char command[256];
     snprintf(command, sizeof(command), "rm -rf '%s'", s->folder);
     uv_run(&s->loop, UV_RUN_DEFAULT);
     assert_int_equal(uv_loop_close(&s->loop), 0);

@@ -14,9 +14,21 @@
 
 #define MAX_RULES 16
 
+/*
+ * Runs `tests` as the one who we are and, for root, as an ordinary user too, and in both
+ * cases once more on a host that refuses namespaces.  Returns how many times it failed.
+ *
+ * Scenes are made below `base`, or /tmp if that cannot be written.
+ */
+int launching_main(const char *base, int (*tests)(void));
+
+/* Is this the time with namespaces? */
+bool has_namespaces(void);
+
 /* A folder for the test: ws is the workspace, outside lies beside it. */
 struct scene {
-    char folder[64], ws[80], outside[80];
+    char folder[128], ws[160], outside[160];
+    char launcher[128];
     uv_loop_t loop;
     struct view_path rules[MAX_RULES];
     size_t rule_count;

@@ -488,7 +488,7 @@ static void test_many_at_once(void **state UNUSED)
     scene_end(&s);
 }
 
-int main(void)
+static int run_all(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_exit_codes),
@@ -513,4 +513,9 @@ int main(void)
         cmocka_unit_test(test_many_at_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
+}
+
+int main(void)
+{
+    return launching_main("/tmp", run_all);
 }

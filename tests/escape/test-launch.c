@@ -1,0 +1,472 @@
+/*
+ * What a command can do to the rest of the machine, tried by a hostile one (hostile.h):
+ * where all mechanisms are there nothing gets through; where some are missing, what gets
+ * through must be something that the report of the confinement does not claim.
+ */
+#include "launching.h"
+
+#include "base/json.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+/* What the server listens on. */
+struct ears {
+    int tcp, udp, abstract, path;
+    char port[16], abstract_name[64], path_name[108];
+};
+
+static int listen_on(int family, int type, const void *address, size_t size)
+{
+    int fd = socket(family, type | SOCK_CLOEXEC, 0);
+    assert_int_equal(bind(fd, address, (socklen_t)size), 0);
+    if (type == SOCK_STREAM)
+        assert_int_equal(listen(fd, 64), 0);
+    return fd;
+}
+
+static void open_ears(struct ears *e, const struct scene *s)
+{
+    struct sockaddr_in in = { .sin_family = AF_INET,
+        .sin_addr = { htonl(INADDR_LOOPBACK) } };
+    socklen_t size = sizeof(in);
+    e->tcp = listen_on(AF_INET, SOCK_STREAM, &in, sizeof(in));
+    assert_int_equal(getsockname(e->tcp, (struct sockaddr *)&in, &size), 0);
+    e->udp = listen_on(AF_INET, SOCK_DGRAM, &in, sizeof(in));
+    snprintf(e->port, sizeof(e->port), "%d", ntohs(in.sin_port));
+    struct sockaddr_un un = { .sun_family = AF_UNIX };
+    snprintf(e->abstract_name, sizeof(e->abstract_name), "paddock-%d", getpid());
+    memcpy(un.sun_path + 1, e->abstract_name, strlen(e->abstract_name));
+    e->abstract = listen_on(AF_UNIX, SOCK_STREAM, &un,
+            offsetof(struct sockaddr_un, sun_path) + 1 + strlen(e->abstract_name));
+    assert_true(snprintf(e->path_name, sizeof(e->path_name), "%s/socket", s->outside) <
+                (int)sizeof(e->path_name));
+    snprintf(un.sun_path, sizeof(un.sun_path), "%s", e->path_name);
+    e->path = listen_on(AF_UNIX, SOCK_STREAM, &un, sizeof(un));
+}
+
+static void close_ears(struct ears *e)
+{
+    close(e->tcp);
+    close(e->udp);
+    close(e->abstract);
+    close(e->path);
+}
+
+static void make_folder(const struct scene *s, const char *name)
+{
+    assert_int_equal(mkdir(scene_path(s, name), 0755), 0);
+}
+
+static void furnish(struct scene *s)
+{
+    scene_begin(s);
+    scene_write(s, "outside/file", "outside");
+    scene_write(s, "outside/victim", "victim");
+    make_folder(s, "ws/.git");
+    scene_write(s, "ws/.git/config", "config");
+    scene_write(s, "ws/.git/victim", "victim");
+    make_folder(s, "ws/deep");
+    make_folder(s, "ws/deep/scripts");
+    scene_write(s, "ws/deep/scripts/run", "run");
+    make_folder(s, "ws/secret");
+    scene_write(s, "ws/secret/key", "key");
+    scene_write(s, "ws/.env", "env");
+    scene_rule(s, VIEW_READ_ONLY, "ws/.git");
+    scene_rule(s, VIEW_READ_ONLY, "ws/deep/scripts");
+    scene_rule(s, VIEW_HIDDEN, "ws/secret");
+    scene_rule(s, VIEW_HIDDEN, "ws/.env");
+    scene_rule(s, VIEW_VISIBLE, "outside");
+}
+
+/* Names, modes, sizes, times and content of everything. */
+static char *take_inventory(const struct scene *s)
+{
+    static char text[8192];
+    char command[512];
+    snprintf(command, sizeof(command),
+            "cd '%s' && find . -path ./ws -prune -o -printf '%%p %%m %%s %%T@ %%U\\n' | "
+            "sort; "
+            "find ws ! -type d -printf '%%p %%m %%s %%T@ %%U\\n' | sort; "
+            "find ws/.git ws/deep/scripts ws/secret -printf '%%p %%m %%T@\\n'; "
+            "find . -type f -exec cksum {} + | sort",
+            s->folder);
+    FILE *pipe = popen(command, "r");
+    size_t len = fread(text, 1, sizeof(text) - 1, pipe);
+    assert_int_equal(pclose(pipe), 0);
+    text[len] = '\0';
+    return strdup(text);
+}
+
+static bool is_held(const struct outcome *o, const char *property)
+{
+    struct error err;
+    json_auto_t *report = NULL;
+    if (!strcmp(property, "always"))
+        return true;
+    if (!json_parse(str_of(o->confinement), &report, &err))
+        fail_msg("%s: %s", o->confinement, err.message);
+    const json_t *one = json_object_get(json_object_get(report, "properties"), property);
+    if (!one)
+        fail_msg("no '%s' in %s", property, o->confinement);
+    return json_is_true(json_object_get(one, "held"));
+}
+
+/* Returns how many attempts there were. */
+static unsigned check_attempts(const struct outcome *o)
+{
+    unsigned count = 0, bad = 0;
+    struct str text = { o->out, o->out_len };
+    while (text.len) {
+        struct str line = str_cut(&text, '\n');
+        auto_free char *what = strndup(line.data, line.len);
+        char verdict[16] = "", property[16] = "";
+        int at = 0;
+        sscanf(what, "%15s %15s %n", verdict, property, &at);
+        count++;
+        if (!strcmp(verdict, "refused"))
+            continue;
+        if (is_held(o, property)) {
+            fprintf(stderr, "# got through: %s\n", what);
+            bad++;
+        }
+    }
+    assert_int_equal(bad, 0);
+    return count;
+}
+
+static void run_hostile_program(struct scene *s, const struct ears *e, struct outcome *o)
+{
+    char server[16], program[160];
+    snprintf(server, sizeof(server), "%d", getpid());
+    snprintf(program, sizeof(program), "%s/hostile", getenv("PADDOCK_TEST_FOLDER"));
+    const char *const argv[] = { program, s->outside, server, e->port, e->abstract_name,
+        e->path_name, NULL };
+    scene_run(s, argv, o);
+    expect_exit(o, 0, NULL, NULL);
+}
+
+static void run_hostile(struct scene *s, const struct ears *e, struct outcome *o)
+{
+    run_hostile_program(s, e, o);
+    assert_true(check_attempts(o) > 70);
+}
+
+/* An attempt that fails anyway proves nothing.  What stays refused to an ordinary user
+ * without any confinement needs capabilities. */
+static void test_attempts_are_real(void **state UNUSED)
+{
+    static const char *const need_capabilities[] = { "write to the kernel's files",
+        "mount", "unmount", "change the root", "the same with clone3", "join a namespace",
+        "open another terminal", "open devices", "open a raw socket" };
+    struct scene s;
+    struct ears e;
+    struct outcome o;
+    if (!geteuid() || !has_namespaces())
+        skip(); /* as root they would do what they try */
+    furnish(&s);
+    open_ears(&e, &s);
+    s.spec.sandboxed = false;
+    run_hostile_program(&s, &e, &o);
+    struct str text = { o.out, o.out_len };
+    while (text.len) {
+        auto_free char *line = NULL;
+        struct str rest = str_cut(&text, '\n');
+        line = strndup(rest.data, rest.len);
+        size_t i = 0;
+        while (i < ARRAY_LEN(need_capabilities) && !strstr(line, need_capabilities[i]))
+            i++;
+        if (i == ARRAY_LEN(need_capabilities) && strncmp(line, "through", 7))
+            fail_msg("not even without confinement: %s", line);
+    }
+    outcome_finish(&o);
+    close_ears(&e);
+    scene_end(&s);
+}
+
+static const char *const all_properties[] = { "writes", "metadata", "protected", "hidden",
+    "tmp", "network", "sockets", "signals", "kill" };
+
+static void test_nothing_gets_through(void **state UNUSED)
+{
+    struct scene s;
+    struct ears e;
+    struct outcome o;
+    furnish(&s);
+    open_ears(&e, &s);
+    char *before = take_inventory(&s);
+    run_hostile(&s, &e, &o);
+    if (has_namespaces()) {
+        for (size_t i = 0; i < ARRAY_LEN(all_properties); i++)
+            if (!is_held(&o, all_properties[i]))
+                fail_msg("'%s' is not held: %s", all_properties[i], o.confinement);
+        assert_non_null(strstr(o.confinement, "\"problems\":[]"));
+        char *after = take_inventory(&s);
+        assert_string_equal(after, before);
+        free(after);
+    }
+    outcome_finish(&o);
+    free(before);
+    close_ears(&e);
+    scene_end(&s);
+}
+
+/* Whatever Landlock can do, the report does not claim more than that. */
+static void test_old_landlock(void **state UNUSED)
+{
+    for (int abi = 1; abi <= 6; abi++) {
+        struct scene s;
+        struct ears e;
+        struct outcome o;
+        furnish(&s);
+        open_ears(&e, &s);
+        s.spec.max_landlock = abi;
+        run_hostile(&s, &e, &o);
+        if (!has_namespaces()) {
+            assert_int_equal(is_held(&o, "writes"), abi >= 3);
+            assert_int_equal(is_held(&o, "signals"), abi >= 6);
+            assert_int_equal(is_held(&o, "kill"), abi >= 6);
+            assert_false(is_held(&o, "protected"));
+            assert_false(is_held(&o, "hidden"));
+            assert_false(is_held(&o, "metadata"));
+        }
+        outcome_finish(&o);
+        close_ears(&e);
+        scene_end(&s);
+    }
+}
+
+static void test_network_allowed(void **state UNUSED)
+{
+    struct scene s;
+    struct ears e;
+    struct outcome o;
+    furnish(&s);
+    open_ears(&e, &s);
+    s.spec.network = true;
+    run_hostile(&s, &e, &o);
+    assert_non_null(strstr(o.out, "through network connect by TCP\n"));
+    assert_non_null(strstr(o.out, "through network send by UDP\n"));
+    /* That is of another's making. */
+    assert_non_null(strstr(o.out, "refused network connect to an abstract socket\n"));
+    assert_false(is_held(&o, "network"));
+    assert_int_equal(is_held(&o, "sockets"), has_namespaces());
+    outcome_finish(&o);
+    scene_shell(&s, "getent hosts localhost >/dev/null && echo named", &o);
+    expect_exit(&o, 0, "named\n", "");
+    outcome_finish(&o);
+    close_ears(&e);
+    scene_end(&s);
+}
+
+/* Work that must go on. */
+static void test_ordinary_work(void **state UNUSED)
+{
+    static const char *const scripts[] = {
+        "echo a > f && mv f g && cp -p g h && chmod 755 h && touch -d yesterday h && rm "
+        "g h",
+        "mkdir -p a/b && ln -s b a/c && cp -a a d && rm -r a d",
+        "mkfifo p && (echo x > p &) && read v < p && [ $v = x ] && rm p",
+        "f=$(mktemp) && echo x > $f && mv $f moved && rm moved",
+        "echo x > /dev/null && head -c 3 /dev/urandom >/dev/null",
+        "dd if=/dev/zero of=big bs=1M count=3 2>/dev/null && rm big",
+        "printf x > /dev/shm/y && rm /dev/shm/y",
+        "(exit 3) & wait $!; [ $? = 3 ]",
+        "tar cf t.tar deep && mkdir x && tar xf t.tar -C x && rm -r t.tar x",
+        "perl -e 'use Socket; socketpair(my $a, my $b, AF_UNIX, SOCK_STREAM, 0) or exit "
+        "1'",
+        "sort -T . /etc/passwd > sorted && rm sorted",
+        "ps -e | grep -q ps",
+        "[ $(cat .git/config) = config ]",
+        "for i in 1 2 3 4 5 6 7 8 9; do /bin/true | /bin/true & done; wait",
+    };
+    struct scene s;
+    furnish(&s);
+    for (size_t i = 0; i < ARRAY_LEN(scripts); i++) {
+        struct outcome o;
+        scene_shell(&s, scripts[i], &o);
+        if (o.end != COMMAND_EXITED || o.status)
+            fprintf(stderr, "# %s: %s", scripts[i], o.err);
+        expect_exit(&o, 0, NULL, "");
+        outcome_finish(&o);
+    }
+    scene_end(&s);
+}
+
+static void test_own_temporary_folder(void **state UNUSED)
+{
+    struct scene s;
+    struct outcome o;
+    if (!has_namespaces())
+        skip();
+    scene_begin(&s);
+    s.spec.tmp_bytes = 1 << 20;
+    scene_shell(&s, "ls -A /tmp | grep -v paddock-launch; ls -A /var/tmp /dev/shm", &o);
+    expect_exit(&o, 0, "/dev/shm:\n\n/var/tmp:\n", "");
+    outcome_finish(&o);
+    scene_shell(&s, "head -c 2000000 /dev/zero > /tmp/big", &o);
+    assert_int_equal(o.end, COMMAND_EXITED);
+    assert_int_not_equal(o.status, 0);
+    assert_non_null(strstr(o.err, "No space left on device"));
+    outcome_finish(&o);
+    s.env[2] = "TMPDIR=/tmp/user/1000";
+    scene_shell(&s, "f=$(mktemp) && echo $f | cut -c 1-14", &o);
+    expect_exit(&o, 0, "/tmp/user/1000\n", "");
+    outcome_finish(&o);
+    scene_end(&s);
+}
+
+static void test_environment_is_only_its_own(void **state UNUSED)
+{
+    struct scene s;
+    struct outcome o;
+    scene_begin(&s);
+    setenv("PADDOCK_TEST_SECRET", "do-not-tell", 1);
+    scene_shell(&s,
+            "cat /proc/[0-9]*/environ /proc/self/environ 2>/dev/null | tr '\\0' '\\n'",
+            &o);
+    assert_null(strstr(o.out, "do-not-tell"));
+    assert_non_null(strstr(o.out, "LC_ALL=C.UTF-8"));
+    outcome_finish(&o);
+    scene_end(&s);
+}
+
+/* Root has no limit of this kind. */
+static void test_fork_bomb(void **state UNUSED)
+{
+    struct scene s;
+    struct outcome o;
+    if (!geteuid() || !has_namespaces())
+        skip();
+    scene_begin(&s);
+    s.spec.max_processes = 64;
+    s.spec.timeout_ms = 3000;
+    scene_shell(&s,
+            "i=0; while sleep 600 & do i=$((i+1)); echo $i; [ $i -lt 500 ] || break; "
+            "done",
+            &o);
+    assert_in_range(o.left_running, 20, 64);
+    outcome_finish(&o);
+    scene_shell(&s, "f() { f | f & }; f; sleep 600", &o);
+    outcome_finish(&o);
+    scene_shell(&s, "echo fine", &o);
+    expect_exit(&o, 0, "fine\n", "");
+    outcome_finish(&o);
+    scene_end(&s);
+}
+
+static void test_limits(void **state UNUSED)
+{
+    struct scene s;
+    struct outcome o;
+    scene_begin(&s);
+    scene_shell(&s,
+            "ulimit -c; [ $(ulimit -n) -le 4096 ] && cat /proc/self/oom_score_adj", &o);
+    expect_exit(&o, 0, "0\n500\n", "");
+    outcome_finish(&o);
+    scene_end(&s);
+}
+
+/* Every process that has `mark` in its command line, but us. */
+static unsigned count_running(const char *mark)
+{
+    char command[128];
+    unsigned count = 0;
+    snprintf(command, sizeof(command), "ps -eo args | grep -c '[%c]%s'", mark[0],
+            mark + 1);
+    FILE *pipe = popen(command, "r");
+    assert_int_equal(fscanf(pipe, "%u", &count), 1);
+    pclose(pipe);
+    return count;
+}
+
+static void be_server(struct scene *s)
+{
+    const char *const argv[] = { "/bin/sh", "-c",
+        "sleep 87651 & setsid sh -c 'trap \"\" TERM HUP; sleep 87651 & sleep 87651' & "
+        "(sleep 87651 &) ; exec sleep 87651",
+        NULL };
+    struct outcome o;
+    struct error err;
+    if (scene_start(s, argv, &o, &err))
+        uv_run(&s->loop, UV_RUN_DEFAULT);
+    _exit(0);
+}
+
+/* The server is killed at any moment: within a second nothing is left of the command, and
+ * no file has come. */
+static void test_server_is_killed(void **state UNUSED)
+{
+    struct scene s;
+    furnish(&s);
+    char *before = take_inventory(&s);
+    for (unsigned i = 0; i < 25; i++) {
+        pid_t pid = fork();
+        assert_true(pid >= 0);
+        if (!pid)
+            be_server(&s);
+        usleep(i * 1500);
+        kill(pid, SIGKILL);
+        waitpid(pid, NULL, 0);
+        unsigned left = 1;
+        for (int turn = 0; turn < 100 && left; turn++) {
+            left = count_running("sleep 87651") + count_running(s.launcher);
+            if (left)
+                usleep(10000);
+        }
+        assert_int_equal(left, 0);
+    }
+    char *after = take_inventory(&s);
+    assert_string_equal(after, before);
+    free(before);
+    free(after);
+    scene_end(&s);
+}
+
+/* A command that stops its keeper's other children, or itself, ends nevertheless. */
+static void test_stopped_processes(void **state UNUSED)
+{
+    struct scene s;
+    struct outcome o;
+    scene_begin(&s);
+    s.spec.timeout_ms = 300;
+    scene_shell(&s, "(kill -STOP $$) & sleep 87652; echo no", &o);
+    assert_int_equal(o.end, COMMAND_TIMED_OUT);
+    assert_string_equal(o.out, "");
+    assert_int_equal(count_running("sleep 87652"), 0);
+    outcome_finish(&o);
+    scene_end(&s);
+}
+
+static int run_all(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_attempts_are_real),
+        cmocka_unit_test(test_nothing_gets_through),
+        cmocka_unit_test(test_old_landlock),
+        cmocka_unit_test(test_network_allowed),
+        cmocka_unit_test(test_ordinary_work),
+        cmocka_unit_test(test_own_temporary_folder),
+        cmocka_unit_test(test_environment_is_only_its_own),
+        cmocka_unit_test(test_fork_bomb),
+        cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_server_is_killed),
+        cmocka_unit_test(test_stopped_processes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
+
+int main(void)
+{
+    return launching_main("/var/lib", run_all);
+}
