@@ -175,7 +175,8 @@ static bool judge_at(const struct scan *s, struct str base, const struct args_pa
 {
     struct command_step *step = s->step;
     struct place place;
-    if (!place_find(base, part->text, PLACE_FOLLOW, step->arena, &step->budget, &place))
+    if (!place_find_below(
+                base, part->text, PLACE_FOLLOW, step->arena, &step->budget, &place))
         return refuse_endless(s, part->text);
     if (!judge_place(s, &place, part))
         return false;
@@ -183,7 +184,8 @@ static bool judge_at(const struct scan *s, struct str base, const struct args_pa
         return true;
     /* A program may take "link/.." for nothing before it asks the kernel. */
     struct place tidy;
-    if (!place_find(base, part->text, PLACE_BY_NAME, step->arena, &step->budget, &tidy) ||
+    if (!place_find_below(
+                base, part->text, PLACE_BY_NAME, step->arena, &step->budget, &tidy) ||
             !place_find(STR("/"), tidy.path, PLACE_FOLLOW, step->arena, &step->budget,
                     &place))
         return refuse_endless(s, part->text);
@@ -193,7 +195,7 @@ static bool judge_at(const struct scan *s, struct str base, const struct args_pa
 static bool exists_at(const struct scan *s, struct str base, struct str name)
 {
     struct place place;
-    return !place_find(
+    return !place_find_below(
                    base, name, PLACE_FOLLOW, s->step->arena, &s->step->budget, &place) ||
            place.exists;
 }
@@ -244,7 +246,8 @@ static bool is_no_name(const struct scan *s, struct str text)
 static void hint_absolute(const struct scan *s, struct str text)
 {
     struct place place;
-    if (place_find(s->cwd, text, PLACE_FOLLOW, s->step->arena, &s->step->budget, &place))
+    if (place_find_below(
+                s->cwd, text, PLACE_FOLLOW, s->step->arena, &s->step->budget, &place))
         refuse_hint(s->why,
                 "A relative path has to be fine from the workspace and from cwd; write "
                 "it "

@@ -106,27 +106,45 @@ static void finish(struct walk *w)
     buf_finish(&w->path);
 }
 
-bool place_find(struct str base, struct str path, enum place_links links,
-        struct arena *arena, unsigned *budget, struct place *out)
+static bool find(struct str known, struct str base, struct str path,
+        enum place_links links, struct arena *arena, unsigned *budget, struct place *out)
 {
     AUTO(finish)
     struct walk w = {
         .arena = arena,
         .links = links,
         .budget = budget,
-        .path = BUF(base.len + path.len + (MAX_LINKS + 2) * (size_t)PATH_MAX),
+        .path = BUF(known.len + base.len + path.len + (MAX_LINKS + 2) * (size_t)PATH_MAX),
+        .rest = base,
     };
-    bool absolute = path.len && path.data[0] == '/';
     if (!spend(&w, 1 + path.len / 4096))
         return false;
-    if (!absolute && !str_is(base, "/"))
-        buf_add(&w.path, base);
+    if (!str_is(known, "/"))
+        buf_add(&w.path, known);
     w.there = w.path.len;
+    if (!walk_all(&w))
+        return false;
     w.rest = path;
     if (!walk_all(&w))
         return false;
     *out = describe(&w);
     return true;
+}
+
+bool place_find(struct str base, struct str path, enum place_links links,
+        struct arena *arena, unsigned *budget, struct place *out)
+{
+    struct str none = STR("");
+    bool absolute = path.len && path.data[0] == '/';
+    return find(none, absolute ? none : base, path, links, arena, budget, out);
+}
+
+bool place_find_below(struct str known, struct str path, enum place_links links,
+        struct arena *arena, unsigned *budget, struct place *out)
+{
+    struct str none = STR("");
+    bool absolute = path.len && path.data[0] == '/';
+    return find(absolute ? none : known, none, path, links, arena, budget, out);
 }
 
 bool place_is_in(struct str path, struct str folder)

@@ -25,12 +25,15 @@ enum place_links {
 };
 
 /*
- * `path` relative to `base`, which is taken to be where a path ended.  `*budget` is what
- * may still be looked up, in steps of about a microsecond.  False: it is used up, or
- * links lead in a circle.
+ * `path` relative to `base`, which is absolute.  `*budget` is what may still be looked
+ * up, in steps of about a microsecond.  False: it is used up, or links lead in a circle.
  */
 MUST_CHECK bool place_find(struct str base, struct str path, enum place_links links,
         struct arena *arena, unsigned *budget, struct place *out);
+
+/* The same from a folder that is known to be there and to be no link: for many paths. */
+MUST_CHECK bool place_find_below(struct str known, struct str path,
+        enum place_links links, struct arena *arena, unsigned *budget, struct place *out);
 
 /* Is `path` the folder or in it?  By text; both as a place has them. */
 bool place_is_in(struct str path, struct str folder);

@@ -162,6 +162,11 @@ static void test_oracle(void **state)
                 fail_msg("%s/%s ends at %s", root, path, real);
             if (ok && place.exists)
                 assert_int_equal(access(place.path.data, F_OK), 0);
+            struct place below;
+            assert_int_equal(place_find_below(str_of(root), str_of(path), PLACE_FOLLOW,
+                                     w->arena, &budget, &below),
+                    ok);
+            assert_true(!ok || str_eq(place.path, below.path));
             found += there;
         }
     }
