@@ -52,6 +52,15 @@ struct str str_cut(struct str *rest, char sep)
     return head;
 }
 
+size_t str_count(struct str s, char c)
+{
+    size_t count = 0;
+    for (const char *at = s.data, *end = at + s.len;
+            at < end && (at = memchr(at, c, (size_t)(end - at))); at++)
+        count++;
+    return count;
+}
+
 bool str_int(struct str s, int64_t *out)
 {
     bool negative = s.len && s.data[0] == '-';

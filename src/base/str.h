@@ -51,6 +51,9 @@ struct str str_sub(struct str s, size_t from, size_t len);
 /* Cut `*rest` at the first `sep`: returns the part before it, or all of it. */
 struct str str_cut(struct str *rest, char sep);
 
+/* How often `c` occurs. */
+size_t str_count(struct str s, char c);
+
 /* A whole decimal number with optional sign and nothing else; false if it is none. */
 bool str_int(struct str s, int64_t *out);
 

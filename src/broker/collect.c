@@ -16,6 +16,7 @@ static void add_to_ring(struct collector *c, struct str bytes)
 {
     uint64_t start = c->beyond;
     c->beyond += bytes.len;
+    c->beyond_lines += str_count(bytes, '\n');
     if (!c->ring_size || !bytes.len)
         return;
     if (!c->ring)
@@ -63,4 +64,11 @@ struct str collector_tail(struct collector *c)
 uint64_t collector_dropped(const struct collector *c)
 {
     return c->beyond > c->ring_size ? c->beyond - c->ring_size : 0;
+}
+
+uint64_t collector_dropped_lines(const struct collector *c)
+{
+    size_t kept = c->beyond < c->ring_size ? (size_t)c->beyond : c->ring_size;
+    struct str tail = { c->ring, c->ring ? kept : 0 };
+    return c->beyond_lines - str_count(tail, '\n');
 }

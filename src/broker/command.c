@@ -110,7 +110,8 @@ static struct command_stream stream_result(struct stream *s)
 {
     return (struct command_stream){ .head = buf_str(&s->text.head),
         .tail = collector_tail(&s->text),
-        .dropped = collector_dropped(&s->text) };
+        .dropped = collector_dropped(&s->text),
+        .dropped_lines = collector_dropped_lines(&s->text) };
 }
 
 static void finish(struct command *c)

@@ -1,7 +1,8 @@
 /*
  * paths-internal.h - what the files of the path policy share: paths.c decides,
  * paths-guard.c matches, paths-git.c finds the folders of a repository, paths-kernel.c
- * says what the kernel is to hold, paths-json.c carries the policy to a helper.
+ * says what the kernel is to hold and paths-absent.c what it cannot, paths-json.c carries
+ * the policy to a helper.
  */
 #ifndef POLICY_PATHS_INTERNAL_H
 #define POLICY_PATHS_INTERNAL_H

@@ -83,4 +83,11 @@ struct kernel_rules {
 void path_policy_kernel_rules(
         const struct path_policy *p, struct arena *arena, struct kernel_rules *out);
 
+/*
+ * What nothing can be mounted over, since it is not there: paths in the writable places
+ * that must not be written and do not exist now, such as `.git` of a folder without a
+ * repository.  NULL-terminated, in `arena`.
+ */
+const char *const *path_policy_absent(const struct path_policy *p, struct arena *arena);
+
 #endif

@@ -12,17 +12,6 @@ struct gap {
     uint64_t bytes, lines;
 };
 
-static uint64_t count_lines(struct str s)
-{
-    uint64_t lines = 0;
-    const char *at = s.data, *end = s.data + s.len;
-    while (at < end && (at = memchr(at, '\n', (size_t)(end - at)))) {
-        lines++;
-        at++;
-    }
-    return lines;
-}
-
 static bool is_continuation(char c)
 {
     return ((unsigned char)c & 0xc0) == 0x80;
@@ -53,7 +42,7 @@ static struct str without_cut_start(struct str s)
 static void leave_out(struct gap *gap, struct str text)
 {
     gap->bytes += text.len;
-    gap->lines += count_lines(text);
+    gap->lines += str_count(text, '\n');
 }
 
 /* The last `chars` characters of valid UTF-8. */

@@ -201,6 +201,9 @@ static bool start(struct shell_call *c, struct buf *why)
         .timeout_ms = c->timeout_ms,
         .keep_bytes = REPORT_KEEP_BYTES,
         .keep_tail_bytes = REPORT_KEEP_BYTES,
+        .must_not_appear = shell_absent(config->paths, &c->plan, c->arena),
+        .quarantine = arena_printf(c->arena, "%.*s/.pyddock/quarantine",
+                STR_ARG(path_policy_workspace(config->paths))),
     };
     if (!c->plan.program)
         buf_addf(why, "Command not found: '%s'", c->plan.argv[0]);

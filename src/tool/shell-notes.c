@@ -30,6 +30,19 @@ static void tell_left_running(unsigned count, struct buf *out)
             count == 1 ? "process was" : "processes were", count == 1 ? "was" : "were");
 }
 
+static void tell_stray(const struct stray *s, struct buf *out)
+{
+    begin(out);
+    buf_addf(out, "'%.*s' is protected, and the command made it; it was ",
+            STR_ARG(s->path));
+    if (s->is_left)
+        buf_add(out, STR("not possible to take it away]\n"));
+    else if (s->moved_to.len)
+        buf_addf(out, "moved to '%.*s']\n", STR_ARG(s->moved_to));
+    else
+        buf_add(out, STR("removed]\n"));
+}
+
 /* A program that met the sandbox says only what the kernel said. */
 static void tell_no_write(const struct policy_shell *section, struct buf *out)
 {
@@ -68,6 +81,8 @@ void shell_notes_write(const struct command_plan *plan,
     if (ended && result->left_running)
         tell_left_running(result->left_running, err_text);
     tell_lines(plan->notes, err_text);
+    for (size_t i = 0; i < result->stray_count; i++)
+        tell_stray(&result->strays[i], err_text);
     if (failed && plan->sandbox != SANDBOX_NONE &&
             has(&result->err, denied, ARRAY_LEN(denied))) {
         tell_no_write(plan->section, err_text);

@@ -58,3 +58,26 @@ const struct view_path *shell_view(const struct path_policy *paths,
     *count = list.count;
     return list.items;
 }
+
+static bool is_among(const char *const *texts, const char *text)
+{
+    for (; texts && *texts; texts++)
+        if (!strcmp(*texts, text))
+            return true;
+    return false;
+}
+
+const char *const *shell_absent(const struct path_policy *paths,
+        const struct command_plan *plan, struct arena *arena)
+{
+    static const char *const nothing[] = { NULL };
+    if (plan->sandbox == SANDBOX_NONE)
+        return nothing;
+    const char *const *all = path_policy_absent(paths, arena);
+    const char **kept = arena_zalloc(arena, (count_texts(all) + 1) * sizeof(*kept));
+    size_t count = 0;
+    for (size_t i = 0; all[i]; i++)
+        if (!is_among((const char *const *)plan->writable, all[i]))
+            kept[count++] = all[i];
+    return kept;
+}

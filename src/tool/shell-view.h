@@ -15,4 +15,9 @@
 const struct view_path *shell_view(const struct path_policy *paths,
         const struct command_plan *plan, struct arena *arena, size_t *count);
 
+/* What must not be there afterwards, because it is not there now and cannot be held by a
+ * mount; NULL-terminated. */
+const char *const *shell_absent(const struct path_policy *paths,
+        const struct command_plan *plan, struct arena *arena);
+
 #endif

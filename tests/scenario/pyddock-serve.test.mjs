@@ -56,6 +56,7 @@ const scripts = {
   'tools/touch.sh': 'echo x > "$1"\n',
   'tools/bar.sh': 'i=0; while [ $i -lt 500 ]; do printf "\\rLoading %d%%" $((i / 5)); i=$((i + 1)); done; printf "\\n\\033[32mdone\\033[0m\\n"\n',
   'tools/long.sh': 'i=0; while [ $i -lt 20000 ]; do echo "line $i"; i=$((i + 1)); done; echo the end\n',
+  'tools/repo.sh': 'mkdir .git .claude && echo x > .git/config && echo x > .claude/settings.json && echo n > .claude/notes\n',
   'tools/bytes.sh': 'printf "a\\377b\\r\\nc"\n',
 };
 
@@ -94,8 +95,8 @@ for (const kind of Object.keys(clients)) {
   test(`${kind}: the tools of both faces, sorted, small and the same at each start`, async (t) => {
     const root = await workspace(t);
     for (const [program, expected] of [
-      [pyddock, ['fs_append', 'fs_delete', 'fs_find', 'fs_grep', 'fs_readfile', 'fs_stat', 'run_shell']],
-      [paddock, ['edit', 'fs_append', 'fs_delete', 'fs_find', 'fs_grep', 'fs_readfile', 'fs_stat', 'run', 'run_shell']],
+      [pyddock, ['fs_append', 'fs_delete', 'fs_find', 'fs_grep', 'fs_readfile', 'fs_stat', 'fs_str_replace', 'run_shell']],
+      [paddock, ['edit', 'fs_append', 'fs_delete', 'fs_find', 'fs_grep', 'fs_readfile', 'fs_stat', 'fs_str_replace', 'run', 'run_shell']],
     ]) {
       const lists = [];
       for (let i = 0; i < 2; i++) {
@@ -305,6 +306,17 @@ test('a program that met the sandbox: the reply says which rule that was', async
   assert.equal(isError, false);
   assert.match(text, /\[paddock: \[shell\.scripts\] [^\]]*pyddock\.override\.toml:\d+[^\]]*sandbox = "none"\]/);
   await assert.rejects(stat(outside));
+});
+
+test('what a command makes where nothing may be made is taken away and told', async (t) => {
+  const root = await workspace(t);
+  const s = await serve(t, root);
+  const { text } = await shell(s, 'tools/repo.sh');
+  assert.match(text, /\[paddock: '[^']*\/\.git' is protected, and the command made it; it was moved to '[^']*\.pyddock\/quarantine[^']*'\]/);
+  assert.match(text, /\.claude\/settings\.json' is protected/);
+  await assert.rejects(stat(join(root, '.git')));
+  await assert.rejects(stat(join(root, '.claude/settings.json')));
+  assert.equal(await readFile(join(root, '.claude/notes'), 'utf8'), 'n\n');
 });
 
 test('the policy is read once', async (t) => {

@@ -85,6 +85,14 @@ static void test_str(void **state)
     assert_int_equal(str_sub(STR("abc"), 2, 9).len, 1);
 }
 
+static void test_str_count(void **state UNUSED)
+{
+    assert_int_equal(str_count(STR(""), 'a'), 0);
+    assert_int_equal(str_count(STR("abca"), 'a'), 2);
+    assert_int_equal(str_count(STR("\n\n\n"), '\n'), 3);
+    assert_int_equal(str_count(STR("bcd"), 'a'), 0);
+}
+
 static void test_str_int(void **state)
 {
     (void)state;
@@ -268,6 +276,7 @@ int main(void)
         cmocka_unit_test(test_arena_text),
         cmocka_unit_test(test_buf_ceiling),
         cmocka_unit_test(test_str),
+        cmocka_unit_test(test_str_count),
         cmocka_unit_test(test_str_int),
         cmocka_unit_test(test_utf8),
         cmocka_unit_test(test_budget_keeps_the_first_reason),

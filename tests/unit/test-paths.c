@@ -236,6 +236,23 @@ static void test_literals(void **state UNUSED)
     }
 }
 
+/* Of a machine that does not exist, all that is protected is absent. */
+static void test_absent(void **state UNUSED)
+{
+    static const char *const want[] = { "/w/.pyddock", "/w/tools/jobs", "/w/.ssh",
+        "/w/.npmrc", "/w/.git", "/w/.kiro/settings", "/w/.kiro/settings.json",
+        "/w/.kiro/settings.local.json" };
+    struct path_world w;
+    path_world_init(&w, "*");
+    const char *const *absent = path_policy_absent(w.paths, w.arena);
+    for (size_t i = 0; i < ARRAY_LEN(want); i++)
+        assert_string_equal(absent[i], want[i]);
+    assert_null(absent[ARRAY_LEN(want)]);
+    w.policy.writable_count = 0;
+    assert_null(path_policy_absent(w.paths, w.arena)[0]);
+    path_world_finish(&w);
+}
+
 static void test_json_round_trip(void **state UNUSED)
 {
     struct path_world w;
@@ -312,6 +329,7 @@ int main(void)
         cmocka_unit_test(test_refusals_name_the_rule),
         cmocka_unit_test(test_a_pattern_that_gives_up_refuses),
         cmocka_unit_test(test_literals),
+        cmocka_unit_test(test_absent),
         cmocka_unit_test(test_json_round_trip),
         cmocka_unit_test(test_json_that_is_malformed),
     };

@@ -1,0 +1,70 @@
+/*
+ * Names that a guard's pattern begins with are looked for in the workspace.  Where the
+ * pattern leaves open how a name ends, so are the endings of settings files.
+ */
+#include "policy/paths-internal.h"
+
+#include <errno.h>
+#include <sys/stat.h>
+
+static const char *const endings[] = { "", ".json", ".local.json" };
+
+struct absent {
+    const struct path_policy *policy;
+    struct arena *arena;
+    const char **items;
+    size_t count, cap;
+};
+
+static bool is_there(const char *path)
+{
+    struct stat st;
+    return !lstat(path, &st) || (errno != ENOENT && errno != ENOTDIR);
+}
+
+static bool is_in_writable_place(const struct policy *policy, struct str path)
+{
+    for (size_t i = 0; i < policy->writable_count; i++)
+        if (path_is_below(path, policy->writable[i].path))
+            return true;
+    return false;
+}
+
+static void consider(struct absent *a, const char *path)
+{
+    struct str name = str_of(path);
+    if (is_there(path) || !is_in_writable_place(a->policy->policy, name) ||
+            path_allowed(a->policy, name, PATH_WRITE, NULL))
+        return;
+    for (size_t i = 0; i < a->count; i++)
+        if (!strcmp(a->items[i], path))
+            return;
+    if (a->count < a->cap)
+        a->items[a->count++] = path;
+}
+
+static void consider_guard(struct absent *a, struct str workspace, struct str literal)
+{
+    bool is_open = literal.len && literal.data[literal.len - 1] != '/';
+    if (literal.len < 2 || literal.data[0] != '/')
+        return;
+    if (!is_open)
+        literal.len--;
+    for (size_t i = 0; i < (is_open ? ARRAY_LEN(endings) : 1); i++)
+        consider(a, arena_printf(a->arena, "%.*s%.*s%s", STR_ARG(workspace),
+                            STR_ARG(literal), endings[i]));
+}
+
+const char *const *path_policy_absent(const struct path_policy *p, struct arena *arena)
+{
+    size_t cap = p->folder_count + p->guard_count * ARRAY_LEN(endings);
+    struct absent a = { .policy = p,
+        .arena = arena,
+        .items = arena_zalloc(arena, (cap + 1) * sizeof(*a.items)),
+        .cap = cap };
+    for (size_t i = 0; i < p->folder_count; i++)
+        consider(&a, arena_cstr(arena, p->folders[i].path));
+    for (size_t i = 0; i < p->guard_count; i++)
+        consider_guard(&a, p->policy->workspace_real, p->guards[i].literal);
+    return a.items;
+}
