@@ -411,13 +411,15 @@ static void test_clean_and_stash(void **state)
 static void test_strange_repositories(void **state)
 {
     (void)state;
-    static const char *const prepares[] = {
+    static const char other_tree[] =
+            "mv .git ../out/r; echo \"gitdir: $PWD/../out/r\" > .git\n"
+            "echo \"$PWD/../elsewhere/.git\" > ../out/r/gitdir";
+    const char *const prepares[] = {
         "mv .git ../out/r; echo \"gitdir: $PWD/../out/r\" > .git",
         "mv .git ../out/r; ln -s ../out/r .git",
         "git config core.worktree \"$PWD/../out\"",
         "git config core.worktree /",
-        "mv .git ../out/r; echo \"gitdir: $PWD/../out/r\" > .git\n"
-        "echo \"$PWD/../elsewhere/.git\" > .git-x; mv .git-x ../out/r/gitdir",
+        other_tree,
         "printf '[include]\\n\\tpath = %s/inc\\n' $PWD >> .git/config; touch inc",
         "printf '[core\\n' >> .git/config",
         "echo x > .git/index",
