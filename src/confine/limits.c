@@ -97,9 +97,12 @@ int limit_command(const struct command_limits *limits)
 
 static int drop_capabilities(uint32_t kept)
 {
-    for (int cap = 0; prctl(PR_CAPBSET_READ, cap, 0, 0, 0) >= 0; cap++)
-        if ((cap >= 32 || !(kept >> cap & 1)) && prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) < 0)
+    int has;
+    for (int cap = 0; (has = prctl(PR_CAPBSET_READ, cap, 0, 0, 0)) >= 0; cap++) {
+        bool is_kept = cap < 32 && kept >> cap & 1;
+        if (has && !is_kept && prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) < 0)
             break; /* not privileged: no_new_privs makes the set moot */
+    }
     prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
 
     struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };

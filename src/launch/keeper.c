@@ -58,12 +58,13 @@ static void tell_started(const struct keeper *k, const struct child_held *held)
     tell(WIRE_STARTED, buf_str(&json), NULL);
 }
 
-/* Without /proc of its own a PID namespace cannot be counted: one, if any. */
+/* Whoever is left is our child, or below one.  Without /proc of its own a PID namespace
+ * cannot be counted: one, if any. */
 static unsigned count_left(const struct keeper *k)
 {
-    if (!k->view->has_pids || k->view->has_proc)
-        return tree_count();
-    return waitpid(-1, NULL, WNOHANG) == 0;
+    if (waitpid(-1, NULL, WNOHANG) < 0)
+        return 0;
+    return k->view->has_pids && !k->view->has_proc ? 1 : tree_count();
 }
 
 static void tell_ended(struct keeper *k, int status)

@@ -126,13 +126,15 @@ static bool reap(void)
     return pid == 0 || errno == EINTR;
 }
 
+/* Who has lost its parent is our child: with no child there is nobody. */
 void tree_kill(unsigned timeout_ms)
 {
     const struct timespec pause = { .tv_nsec = 1000000 };
     int64_t end = now_ms() + timeout_ms;
-    tree_signal(SIGSTOP);
-    do {
+    if (reap())
+        tree_signal(SIGSTOP);
+    while (reap() && now_ms() < end) {
         tree_signal(SIGKILL);
         nanosleep(&pause, NULL);
-    } while (reap() && now_ms() < end);
+    }
 }
