@@ -43,8 +43,12 @@ static bool fail_text(struct conf *c, struct origin at, const char *section,
         buf_addc(&where, ' ');
     if (key.len)
         add_key(&where, key);
-    return error_set(c->err, ERR_INVALID, "%s:%u: %s: %s", at.file, at.line,
+    error_set(c->err, ERR_INVALID, "%s:%u: %s: %s", at.file, at.line,
             buf_str(&where).data, what);
+    for (char *p = c->err->message; *p; p++)
+        if (iscntrl((unsigned char)*p))
+            *p = '?';
+    return false;
 }
 
 bool conf_fail(struct conf *c, struct origin at, const char *section, struct str key,

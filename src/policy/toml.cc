@@ -245,8 +245,10 @@ extern "C" bool toml_parse(struct str text, const char *file, struct arena *aren
     toml::parse_result result = toml::parse(std::string_view{ text.data, text.len });
     if (result)
         return converter(file, arena, err).convert(result.table(), 0, out);
-    std::string_view what = result.error().description();
-    int length = static_cast<int>(std::min(what.size(), MAX_DESCRIPTION));
-    error_set(err, ERR_INVALID, "not TOML: %.*s", length, what.data());
+    std::string what(result.error().description().substr(0, MAX_DESCRIPTION));
+    std::replace_if(
+            what.begin(), what.end(),
+            [](char c) { return static_cast<unsigned char>(c) < ' '; }, '?');
+    error_set(err, ERR_INVALID, "not TOML: %s", what.c_str());
     return fail(file, result.error().source().begin.line, err);
 }

@@ -42,8 +42,7 @@ static void test_round_trip(void **state UNUSED)
         "",
         "[execution]\ntimeout = 0.5\n",
         "[shell.\"a b.c\"]\nmode = \"allow\"\ncommand = \"it's \\\"x\\\"\\t\"\n",
-        "[shell.x]\nmode = \"deny\"\nallow = [\n'a',\n'b\\s']\ndeny = []\n"
-        "[shell.x.env]\npass = ['A']\n",
+        "[shell.x]\nmode = \"deny\"\nallow = [\n'a',\n'b\\s']\nenv = { pass = ['A'] }\n",
         "[mcp.box]\ndescription = \"a\\nb\"\ntools = { 'get_.*' = true }\n[mcp.cup]\n",
         "[filesystem.guards]\n\"/it's/\" = \"allow\"\n\"/\\\"/\" = \"allow\"\n",
         "[audit_log]\npath = \"/var/log/paddock.jsonl\"\n",

@@ -109,6 +109,9 @@ static void test_errors(void **state UNUSED)
         { "[filesystem.guards]\n'/(hush/' = \"deny-all\"\n",
                 "2: [filesystem.guards] '/(hush/': the pattern '/(hush/' is wrong: "
                 "missing ), unterminated subpattern at position 1" },
+        { "[filesystem.guards]\n\"a\\n[\\n-\\t]\" = \"deny-all\"\n",
+                "2: [filesystem.guards] 'a?[?-?]': the pattern 'a?[?-?]' is wrong: bad "
+                "character range ?-? at position 3" },
         { "[filesystem.guards]\n'' = \"deny-all\"\n",
                 "2: [filesystem.guards]: an empty pattern matches every path" },
         { "[ast]\nblock_calls = [\"eval\", 1]\n",

@@ -119,6 +119,7 @@ static void test_errors(void **state UNUSED)
         { "[t]\n[t]", 2, "not TOML" },
         { "a = 1\n[\n[im\n", 2, "not TOML" },
         { "[[\n]]", 1, "not TOML" },
+        { "a = tru\ne[x]", 1, "not TOML" },
         { "[.a]", 1, "not TOML" },
         { "[a.]", 1, "not TOML" },
         { "= 1", 1, "not TOML" },
@@ -138,6 +139,7 @@ static void test_errors(void **state UNUSED)
         assert_false(toml_parse(str_of(cases[i].text), "f", arena, &root, &err));
         char start[100];
         snprintf(start, sizeof(start), "f:%u: %s", cases[i].line, cases[i].part);
+        assert_null(strchr(err.message, '\n'));
         if (!str_starts(str_of(err.message), str_of(start)))
             fail_msg("%s: %s", cases[i].text, err.message);
     }
