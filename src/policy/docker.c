@@ -120,6 +120,27 @@ static bool is_dropped(struct str name)
     return false;
 }
 
+/* These read nothing but docker's own configuration, and may read it: who is logged in
+ * where.  `compose` reads whatever its files name. */
+static bool only_asks(const struct deputy_call *call)
+{
+    static const char *const commands[] = { "image", "images", "info", "inspect", "logs",
+        "network", "port", "ps", "stats", "system", "top", "version", "volume" };
+    struct docker_reader r;
+    struct option_word word;
+    docker_begin(&r, call->args, call->count);
+    while (docker_next(&r, &word)) {
+        if (!word.is_operand)
+            continue;
+        for (size_t i = 0; i < ARRAY_LEN(commands); i++) {
+            if (str_is(word.text, commands[i]))
+                return true;
+        }
+        return false;
+    }
+    return false;
+}
+
 bool deputy_docker(const struct policy *policy, const struct path_policy *paths,
         struct arena *arena, struct command_plan *plan, struct refusal *why)
 {
@@ -133,6 +154,7 @@ bool deputy_docker(const struct policy *policy, const struct path_policy *paths,
     deputy_env_drop(&call, is_dropped);
     if (host && is_own_socket(&call, host))
         deputy_env_set(&call, "DOCKER_HOST", host);
+    plan->trusted = only_asks(&call);
     return true;
 }
 

@@ -39,6 +39,10 @@ MUST_CHECK bool git_remotes_allowed(struct git_call *call);
 /* git-neutral.c: nothing that a repository names is started. */
 MUST_CHECK bool git_neutralise(struct git_call *call);
 
+/* git-environ.c: the variables of the plan, with `count` pairs of lines GIT_CONFIG_KEY_n
+ * and GIT_CONFIG_VALUE_n, which override configuration. */
+void git_environment(const struct git_call *call, const char **overrides, size_t count);
+
 /* git-profile.c: what the kernel is to hold; arguments that keep protected folders out of
  * the way; what to say if it fails. */
 void git_profile(struct git_call *call);

@@ -116,6 +116,15 @@ static void narrow_stash(const struct git_call *call)
 
 static bool has_hooks(const struct git_call *call)
 {
+    static const char *const commands[] = { "am", "cherry-pick", "commit", "merge",
+        "pull", "push", "rebase" };
+    bool would_run = false;
+    for (size_t i = 0; i < ARRAY_LEN(commands); i++)
+        would_run = would_run || is_command(call, commands[i]);
+    if (!would_run)
+        return false;
+    if (git_repo_setting(&call->repo, "core", "hookspath"))
+        return true;
     DIR *dir = opendir(
             arena_printf(call->base.arena, "%.*s/hooks", STR_ARG(call->repo.common)));
     bool found = false;

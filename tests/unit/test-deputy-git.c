@@ -489,6 +489,38 @@ static void test_profiles(void **state)
     world_destroy(&w);
 }
 
+static void expect_note(struct world *w, const char *const *args, const char *note)
+{
+    assert_true(world_try(w, "git", args, ""));
+    struct str notes = w->plan.notes;
+    if (note ? !notes.len || !strstr(notes.data, note) : notes.len > 0)
+        fail_msg("git %s: '%.*s'", args[0], STR_ARG(notes));
+}
+
+/* What is not run is told to whom it matters, and to nobody else. */
+static void test_notes(void **state)
+{
+    (void)state;
+    struct world w;
+    setup_world(&w, "cp $E .git/hooks/pre-commit; git config diff.x.textconv cat\n"
+                    "git config filter.lfs.clean 'git-lfs clean -- %f'\n"
+                    "git config core.fsmonitor true; git config remote.o.url ../x");
+    expect_note(&w, ARGS("status"), NULL);
+    expect_note(&w, ARGS("add", "a"), NULL);
+    expect_note(&w, ARGS("commit", "-m", "x"), "the repository's hooks are not run");
+    expect_note(&w, ARGS("diff"), "diff.x.textconv of the repository is not run (");
+    expect_note(&w, ARGS("diff", "--ext-diff"), "--ext-diff is turned off");
+    world_destroy(&w);
+    setup_world(&w,
+            "git config lfs.customtransfer.x.path $E; git config core.fsmonitor $E\n"
+            "git config filter.lfs.clean 'git-lfs clean -- %f'");
+    expect_note(&w, ARGS("status"), "core.fsmonitor of the repository is not run");
+    expect_note(&w, ARGS("add", "a"), "filter.lfs.clean of the repository is not run");
+    assert_true(has_item(w.plan.env, "GIT_CONFIG_KEY_1=core.hooksPath"));
+    assert_true(has_item(w.plan.env, "GIT_CONFIG_VALUE_1=/dev/null"));
+    world_destroy(&w);
+}
+
 /* Variables of the server itself, or of a policy that locks none. */
 static void test_environment(void **state)
 {
@@ -579,6 +611,7 @@ int main(void)
         cmocka_unit_test(test_clean_and_stash),
         cmocka_unit_test(test_strange_repositories),
         cmocka_unit_test(test_profiles),
+        cmocka_unit_test(test_notes),
         cmocka_unit_test(test_environment),
         cmocka_unit_test(test_home),
         cmocka_unit_test(test_outside),

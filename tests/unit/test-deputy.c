@@ -332,6 +332,16 @@ static void test_p4_server_is_no_program(void **state)
     assert_non_null(strstr(world_refusal(w), "P4PORT"));
 }
 
+static void test_docker_reads_its_own_settings(void **state)
+{
+    struct world *w = *state;
+    world_ready(w);
+    assert_true(world_try(w, "docker", ARGS("-D", "ps"), ""));
+    assert_true(w->plan.trusted);
+    assert_true(world_try(w, "docker", ARGS("compose", "config"), ""));
+    assert_false(w->plan.trusted);
+}
+
 static void try_docker(struct world *w, const char *host, const char *kept)
 {
     world_variable(w, "DOCKER_HOST", host);
@@ -364,6 +374,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_p4_settings, setup, teardown),
         cmocka_unit_test_setup_teardown(test_p4_server_is_no_program, setup, teardown),
         cmocka_unit_test_setup_teardown(test_docker_daemon, setup, teardown),
+        cmocka_unit_test_setup_teardown(
+                test_docker_reads_its_own_settings, setup, teardown),
         cmocka_unit_test(test_table_is_sorted),
         cmocka_unit_test(test_by_last_component),
     };
