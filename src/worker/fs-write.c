@@ -307,15 +307,18 @@ static struct removed look_at_link(struct fs *fs, const struct fs_path *path)
 static bool tell_deleted(
         struct fs *fs, const struct fs_path *path, const struct removed *removed)
 {
-    struct str shown = str_sub(removed->text, 0, utf8_offset(removed->text, MAX_DELETED));
     add_names(path->given, STR("/dev/null"), fs->text);
-    if (removed->instead)
+    if (removed->instead) {
         buf_addf(fs->text, "@@ -1 +0,0 @@\n-%s\n", removed->instead);
-    else if (shown.len) {
-        buf_addf(fs->text, "@@ -1,%zu +0,0 @@\n", count_lines(shown));
-        add_lines(removed->text, '-', MAX_DELETED, "file", fs->text);
-    } else
+        return false;
+    }
+    struct str text = removed->text;
+    struct str shown = str_sub(text, 0, utf8_offset(text, MAX_DELETED));
+    if (!shown.len)
         buf_addf(fs->text, "(the file was empty)\n");
+    else
+        buf_addf(fs->text, "@@ -1,%zu +0,0 @@\n", count_lines(shown));
+    add_lines(text, '-', MAX_DELETED, "file", fs->text);
     return false;
 }
 
