@@ -2,7 +2,8 @@
  * What the kernel is to hold can be said only of files that exist and have a name.  A
  * guard's pattern is looked for where its plain beginning says that something may be, in
  * HOME and in the workspace, and among the names of these two folders themselves; what is
- * found there is judged as any other path.
+ * found there is judged as any other path.  What a guard allows outside the writable
+ * paths is looked for in the folders above as well.
  */
 #include "policy/paths-internal.h"
 
@@ -83,17 +84,21 @@ static void judge_name(struct look *look, const char *path)
     char real[PATH_MAX];
     bool is_dir;
     struct str name = str_of(path);
-    if (path_passable(look->policy, name) &&
-            path_allowed(look->policy, name, PATH_WRITE, NULL))
+    bool is_writable = path_passable(look->policy, name) &&
+                       path_allowed(look->policy, name, PATH_WRITE, NULL);
+    if (is_writable && is_writable_place(look->policy, name))
         return; /* most names: no look at the file system is needed */
     if (!find_real(path, real, &is_dir))
         return;
     struct str target = str_of(real);
     if (!path_passable(look->policy, name) || !path_passable(look->policy, target))
         add_rule(look, KERNEL_HIDDEN, target, is_dir, is_agent_guard(look->policy, name));
-    else if (is_writable_place(look->policy, target) &&
-             !path_allowed(look->policy, target, PATH_WRITE, NULL))
-        add_rule(look, KERNEL_READ_ONLY, target, is_dir, false);
+    else if (!path_allowed(look->policy, target, PATH_WRITE, NULL)) {
+        if (is_writable_place(look->policy, target))
+            add_rule(look, KERNEL_READ_ONLY, target, is_dir, false);
+    } else if (is_writable && !is_writable_place(look->policy, target)) {
+        add_rule(look, KERNEL_WRITABLE, target, is_dir, false);
+    }
 }
 
 static bool is_new_folder(struct look *look, struct str folder)
@@ -146,6 +151,40 @@ static void look_for_literals(struct look *look, struct str base)
     }
 }
 
+/* Is what lies in a folder of this name allowed to be written? */
+static void judge_allowed(struct look *look, const char *folder)
+{
+    char real[PATH_MAX];
+    bool is_dir;
+    if (!find_real(folder, real, &is_dir))
+        return;
+    const char *inside = is_dir ? arena_printf(look->arena, "%s/x", real) : real;
+    if (path_allowed(look->policy, str_of(inside), PATH_WRITE, NULL) &&
+            !is_writable_place(look->policy, str_of(real)))
+        add_rule(look, KERNEL_WRITABLE, str_of(real), is_dir, false);
+}
+
+/* For `base` and every folder above it: is there what guards allow? */
+static void look_for_allowed(struct look *look, struct str base)
+{
+    for (size_t i = 0; i < look->policy->guard_count; i++) {
+        const struct path_guard *g = &look->policy->guards[i];
+        struct str literal = g->literal, folder = base;
+        if (g->guard->disposition != GUARD_ALLOW || literal.len < 2 ||
+                literal.data[0] != '/')
+            continue;
+        literal.len -= literal.data[literal.len - 1] == '/';
+        for (;;) {
+            judge_allowed(look, arena_printf(look->arena, "%.*s%.*s", STR_ARG(folder),
+                                        STR_ARG(literal)));
+            if (!folder.len)
+                break;
+            while (folder.data[--folder.len] != '/')
+                ;
+        }
+    }
+}
+
 static void add_folders(struct look *look)
 {
     for (size_t i = 0; i < look->policy->folder_count; i++) {
@@ -173,4 +212,6 @@ void path_policy_kernel_rules(
     add_folders(&look);
     look_for_literals(&look, policy->home);
     look_for_literals(&look, policy->workspace_real);
+    look_for_allowed(&look, policy->home);
+    look_for_allowed(&look, policy->workspace_real);
 }

@@ -180,7 +180,8 @@ static int by_rename(const struct replacement *r, uint32_t mode)
     bool is_new = r->old_fd < 0;
     auto_fd int fd = open_temp(r->at, is_new ? mode : 0600, temp);
     if (fd < 0)
-        return !is_new && (fd == -EACCES || fd == -EPERM) ? IN_PLACE : -fd;
+        return !is_new && (fd == -EACCES || fd == -EPERM || fd == -EROFS) ? IN_PLACE
+                                                                          : -fd;
     int error = write_all(fd, r->data, 0);
     if (!error && !is_new)
         error = copy_attributes(r, fd);

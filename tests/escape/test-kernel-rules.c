@@ -1,0 +1,118 @@
+/* What the kernel is asked to hold: found by looking at what exists. */
+#include "machine.h"
+#include "policy/pyre.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static int compare_lines(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* The rules as sorted lines: "hidden home/.npmrc", a folder with a slash. */
+static const char *rules_of(const struct machine *m)
+{
+    static const char *const kinds[] = { "writable", "readable", "read-only", "hidden" };
+    static char text[8192];
+    struct kernel_rules rules;
+    const char *lines[64];
+    path_policy_kernel_rules(m->paths, m->arena, &rules);
+    assert_true(rules.count <= ARRAY_LEN(lines));
+    for (size_t i = 0; i < rules.count; i++) {
+        const struct kernel_rule *r = &rules.items[i];
+        assert_true(str_starts(r->path, str_of(m->top)));
+        lines[i] = arena_printf(m->arena, "%s %s%s%s\n", kinds[r->kind],
+                r->path.data + strlen(m->top) + 1, r->is_dir ? "/" : "",
+                r->trusted_may ? " (trusted may)" : "");
+    }
+    qsort(lines, rules.count, sizeof(*lines), compare_lines);
+    text[0] = 0;
+    for (size_t i = 0; i < rules.count; i++)
+        snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s", lines[i]);
+    return text;
+}
+
+static void test_what_is_there(void **state UNUSED)
+{
+    struct machine m;
+    machine_create(&m, geteuid());
+    assert_string_equal(rules_of(&m), "hidden home/.aws/credentials (trusted may)\n"
+                                      "hidden home/.npmrc\n"
+                                      "hidden home/.ssh/ (trusted may)\n"
+                                      "read-only ws/.git/\n"
+                                      "read-only ws/.kiro/settings/\n"
+                                      "read-only ws/.pyddock/\n"
+                                      "read-only ws/tools/jobs/\n"
+                                      "writable ws/\n"
+                                      "writable ws/.pyddock/tmp/\n");
+    machine_destroy(&m);
+}
+
+static void test_what_is_not_there(void **state UNUSED)
+{
+    struct machine m;
+    machine_create(&m, geteuid());
+    assert_int_equal(rename(machine_path(&m, "ws/.git"), machine_path(&m, "was")), 0);
+    assert_int_equal(rename(machine_path(&m, "ws/tools"), machine_path(&m, "tools")), 0);
+    assert_int_equal(rename(machine_path(&m, "home"), machine_path(&m, "gone")), 0);
+    assert_string_equal(rules_of(&m), "read-only ws/.kiro/settings/\n"
+                                      "read-only ws/.pyddock/\n"
+                                      "writable ws/\n"
+                                      "writable ws/.pyddock/tmp/\n");
+    machine_destroy(&m);
+}
+
+/* A name that hides something hides what it leads to. */
+static void test_links(void **state UNUSED)
+{
+    struct machine m;
+    machine_create(&m, geteuid());
+    assert_int_equal(rename(machine_path(&m, "home/.ssh"), machine_path(&m, "keys")), 0);
+    assert_int_equal(symlink(machine_path(&m, "keys"), machine_path(&m, "home/.ssh")), 0);
+    assert_int_equal(rename(machine_path(&m, "ws/.git"), machine_path(&m, "ws/g")), 0);
+    assert_int_equal(symlink("g", machine_path(&m, "ws/.git")), 0);
+    m.paths = path_policy_create(&m.policy, m.arena);
+    const char *rules = rules_of(&m);
+    assert_non_null(strstr(rules, "hidden keys/ (trusted may)\n"));
+    assert_non_null(strstr(rules, "read-only ws/g/\n"));
+    machine_destroy(&m);
+}
+
+/* What a guard allows beyond the writable paths. */
+static void test_what_is_allowed(void **state UNUSED)
+{
+    struct machine m;
+    struct error err;
+    machine_create(&m, geteuid());
+    struct policy_guard guards[] = { m.policy.guards[3] /* .env */,
+        { .regex.text = STR("/out/"), .disposition = GUARD_ALLOW } };
+    assert_true(pyre_create(guards[1].regex.text, 0, &guards[1].regex.pattern, &err));
+    m.policy.guards = guards;
+    m.policy.guard_count = ARRAY_LEN(guards);
+    m.policy.writable[0].path = str_of(machine_path(&m, "ws/sub"));
+    m.policy.protected_count = 0;
+    m.paths = path_policy_create(&m.policy, m.arena);
+    assert_string_equal(rules_of(&m), "writable out/\n"
+                                      "writable ws/.env\n"
+                                      "writable ws/sub/\n");
+    pyre_destroy(guards[1].regex.pattern);
+    machine_destroy(&m);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_what_is_there),
+        cmocka_unit_test(test_what_is_not_there),
+        cmocka_unit_test(test_links),
+        cmocka_unit_test(test_what_is_allowed),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
