@@ -153,7 +153,8 @@ static struct dispatch *open_dispatch(
                 .launcher = s->launcher,
                 .policy = config->tools.policy,
                 .paths = config->paths,
-                .commands = config->commands },
+                .commands = config->commands,
+                .audit = config->audit },
         .audit = config->audit,
         .session = str_of(arena_printf(arena, "stdio-%d", getpid())) };
     return dispatch_create(&dispatch);

@@ -12,8 +12,6 @@
 #include "tool/run_shell.h"
 #include "tool/tool.h"
 
-struct audit;
-
 struct dispatch;
 struct dispatch_call;
 

@@ -60,20 +60,24 @@ static void write_start(const json_t *args, struct buf *out)
     buf_addc(out, ']');
 }
 
-void record_shell_call(
-        struct audit *a, struct audit_call *call, const struct shell_outcome *outcome)
+void record_shell_decision(struct audit *a, const json_t *args, bool refused)
 {
-    if (!a)
+    if (!audit_wants_events(a))
         return;
     auto_buf detail = BUF(MAX_DETAIL);
-    write_start(call->args, &detail);
+    write_start(args, &detail);
     const struct audit_event e = { .event = "subprocess.Popen",
-        .decision = outcome->refused ? "deny" : "allow",
+        .decision = refused ? "deny" : "allow",
         .caller = "AGENT",
         .pid = getpid(),
         .detail = buf_str(&detail) };
     audit_event(a, &e);
-    call->decision = e.decision;
+}
+
+void record_shell_call(
+        struct audit *a, struct audit_call *call, const struct shell_outcome *outcome)
+{
+    call->decision = outcome->refused ? "deny" : "allow";
     call->rule = outcome->rule;
     call->exit_status = outcome->exit_status == SHELL_NO_STATUS ? AUDIT_NO_EXIT
                                                                 : outcome->exit_status;

@@ -17,7 +17,10 @@
  */
 void record_worker_call(struct audit *a, struct audit_call *call, struct str notes);
 
-/* A call of run_shell: the decision as an event, and the call. */
+/* What was decided about a command, as soon as it is; `args` are those of run_shell. */
+void record_shell_decision(struct audit *a, const json_t *args, bool refused);
+
+/* A call of run_shell. */
 void record_shell_call(
         struct audit *a, struct audit_call *call, const struct shell_outcome *outcome);
 

@@ -1,6 +1,7 @@
 #include "tool/run_shell.h"
 
 #include "tool/describe.h"
+#include "tool/record.h"
 #include "tool/report.h"
 #include "tool/shell-notes.h"
 #include "tool/shell-view.h"
@@ -169,12 +170,16 @@ static bool read_timeout(struct shell_call *c, const json_t *args, struct buf *w
 }
 
 /* Ask the policy; false: `why` is its refusal. */
-static bool decide(
-        struct shell_call *c, const struct command_request *request, struct buf *why)
+static bool decide(struct shell_call *c, const json_t *args,
+        const struct command_request *request, struct buf *why)
 {
+    const struct run_shell_config *config = &c->owner->config;
     auto_refusal refusal;
     refusal_init(&refusal);
-    if (command_decide(c->owner->config.commands, request, c->arena, &c->plan, &refusal))
+    bool allowed =
+            command_decide(config->commands, request, c->arena, &c->plan, &refusal);
+    record_shell_decision(config->audit, args, !allowed);
+    if (allowed)
         return true;
     c->outcome.refused = true;
     buf_add(&c->rule, buf_str(&refusal.rule));
@@ -244,7 +249,7 @@ bool run_shell_start(struct run_shell *r, const json_t *args, shell_done_fn *don
     struct command_request request;
     auto_buf why = BUF((size_t)1 << 16);
     if (!read_request(c, args, &request, &why) || !read_timeout(c, args, &why) ||
-            !decide(c, &request, &why) || !start(c, &why))
+            !decide(c, args, &request, &why) || !start(c, &why))
         refuse(c, buf_str(&why));
     *out = c;
     return true;

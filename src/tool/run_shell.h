@@ -16,6 +16,7 @@
 
 #define RUN_SHELL_MAX 16 /* commands at once */
 
+struct audit;
 struct run_shell;
 struct shell_call;
 
@@ -26,6 +27,7 @@ struct run_shell_config {
     const struct policy *policy;
     const struct path_policy *paths;
     const struct command_policy *commands;
+    struct audit *audit; /* told of each decision; NULL: nobody is */
 };
 
 /* How a call ended; borrowed. */

@@ -277,16 +277,32 @@ test('so many commands at once and no more', async (t) => {
   await server.reply(19);
 });
 
-test('a killed server leaves no command, one that is stopped neither', async (t) => {
-  for (const signal of ['SIGKILL', 'SIGTERM']) {
+test('a server that ends, in whatever way, leaves no command', async (t) => {
+  for (const signal of ['SIGKILL', 'SIGTERM', 'end of input']) {
     const root = await workspace(t);
     const server = new Server(t, pyddock, { args: ['serve', '--workspace', root] });
     server.send({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'run_shell', arguments: { command: 'tools/beat.sh', args: ['beats'] } } });
     while (!await stat(join(root, 'beats')).catch(() => null)) await sleep(20);
-    server.child.kill(signal);
+    if (signal === 'end of input') server.child.stdin.end();
+    else server.child.kill(signal);
     await server.ended;
-    await gone(`tools/beat.sh`);
+    await gone('tools/beat.sh');
   }
+});
+
+test('--debug writes each decision when it is made', async (t) => {
+  const root = await workspace(t);
+  const s = await serve(t, root, { options: ['--debug'] });
+  const events = async () => (await readFile(join(root, '.pyddock/tmp/audit.jsonl'), 'utf8')).trim().split('\n').map((line) => JSON.parse(line));
+  await shell(s, 'sh', ['-c', 'true']);
+  const long = shell(s, 'tools/beat.sh', ['beats']).catch(() => {});
+  while (!await stat(join(root, 'beats')).catch(() => null)) await sleep(20);
+  assert.deepEqual((await events()).map(({ event, decision, detail }) => [event, decision, detail]), [
+    ['subprocess.Popen', 'deny', "exe='sh' args=['-c', 'true']"],
+    ['subprocess.Popen', 'allow', "exe='tools/beat.sh' args=['beats']"],
+  ]);
+  await s.client.close();
+  await long;
 });
 
 test('a long output keeps its end, and says what is missing', async (t) => {
