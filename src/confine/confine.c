@@ -61,7 +61,7 @@ void confine_self(const struct confine_request *request, struct confine_status *
     status->no_memory_limit = !request->max_memory || !memory_limit_possible();
     status->memory_error = limit_resources(request);
     status->privileges_error =
-            drop_privileges(request->no_capabilities ? 0 : FILE_CAPABILITIES);
+            drop_privileges(request->no_capabilities ? 0 : FILE_CAPABILITIES, 0);
     restrict_files(request, status);
     status->seccomp_error = seccomp_restrict(
             has_writable_root(request)); /* last: it refuses what came before */

@@ -95,12 +95,12 @@ int limit_command(const struct command_limits *limits)
     return error;
 }
 
-static int drop_capabilities(uint32_t kept)
+static int drop_capabilities(uint32_t kept, uint32_t passed_on)
 {
     int has;
     for (int cap = 0; (has = prctl(PR_CAPBSET_READ, cap, 0, 0, 0)) >= 0; cap++) {
-        bool is_kept = cap < 32 && kept >> cap & 1;
-        if (has && !is_kept && prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) < 0)
+        bool is_passed_on = cap < 32 && passed_on >> cap & 1;
+        if (has && !is_passed_on && prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) < 0)
             break; /* not privileged: no_new_privs makes the set moot */
     }
     prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
@@ -116,11 +116,11 @@ static int drop_capabilities(uint32_t kept)
     return syscall(SYS_capset, &header, data) < 0 ? errno : 0;
 }
 
-int drop_privileges(uint32_t kept)
+int drop_privileges(uint32_t kept, uint32_t passed_on)
 {
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
         return errno;
-    int error = drop_capabilities(kept);
+    int error = drop_capabilities(kept, passed_on);
     if (!error && prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
         error = errno;
     return error;

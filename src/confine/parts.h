@@ -66,9 +66,9 @@ MUST_CHECK int limit_command(const struct command_limits *limits);
  */
 #define FILE_CAPABILITIES (1u << CAP_CHOWN | 1u << CAP_DAC_OVERRIDE | 1u << CAP_FOWNER)
 
-/* No new privileges, not dumpable, and no capability but `kept`; not in the programs that
- * it starts either. */
-MUST_CHECK int drop_privileges(uint32_t kept);
+/* No new privileges, not dumpable, and no capability but `kept`; of these the programs
+ * that it starts can have no more than `passed_on`. */
+MUST_CHECK int drop_privileges(uint32_t kept, uint32_t passed_on);
 
 /* Memory limits would stop the sanitizers' shadow memory. */
 bool memory_limit_possible(void);

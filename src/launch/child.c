@@ -103,7 +103,8 @@ static void limit(const struct job *job, struct child_held *held)
 static void confine(
         const struct job *job, const struct view_status *view, struct child_held *held)
 {
-    held->privileges_error = drop_privileges(view->has_user ? 0 : FILE_CAPABILITIES);
+    uint32_t kept = view->has_user ? 0 : FILE_CAPABILITIES;
+    held->privileges_error = drop_privileges(kept, kept);
     restrict_files(job, held);
     held->seccomp_error = seccomp_restrict_command(job->network, held->landlock_abi);
 }

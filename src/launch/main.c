@@ -77,7 +77,8 @@ NORETURN static void be_first(const struct job *job, const struct view_request *
     view_build(request, plan, &s.view);
     s.is_keeper = s.view.has_pids && !s.view.is_partial;
     /* It stands beside the command: what that must not do, it cannot either. */
-    if (drop_privileges(s.view.has_user ? 0 : FILE_CAPABILITIES))
+    uint32_t kept = s.view.has_user ? 0 : FILE_CAPABILITIES;
+    if (drop_privileges(kept, kept))
         s.is_keeper = false;
     prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
     if (!is_open(parent) || !settle(parent, &s) || !s.is_keeper)
