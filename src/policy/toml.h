@@ -14,6 +14,7 @@
 #define TOML_MAX_DEPTH                                               \
     32 /* tables and arrays within each other; parts of a dotted key \
         */
+#define TOML_MAX_ITEMS 10000 /* of one table or array: they are searched one by one */
 
 enum toml_type {
     TOML_STRING,

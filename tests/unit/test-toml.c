@@ -93,6 +93,9 @@ static void test_contents(void **state UNUSED)
     auto_arena *arena = arena_create();
     struct toml_value v = value_of(arena, STR("a = \"x\\u0000\\n\\u00e9\""));
     assert_true(str_eq(v.text, STR("x\0\n\xc3\xa9")));
+    v = value_of(arena, STR("\xef\xbb\xbf" /* a byte order mark */
+                            "a = \"\"\"x\\\n  \xc3\xa9\"\"\" # \xc3\xa9"));
+    assert_true(str_eq(v.text, STR("x\xc3\xa9")));
     v = value_of(arena, STR("a = [1,\n 2.5,\n  true]"));
     assert_int_equal(v.count, 3);
     assert_int_equal(v.items[0].value.integer, 1);
@@ -119,6 +122,8 @@ static void test_errors(void **state UNUSED)
         { "[t]\n[t]", 2, "not TOML" },
         { "a = 1\n[\n[im\n", 2, "not TOML" },
         { "[[\n]]", 1, "not TOML" },
+        { "\xc3\xa9 = 1", 1, "not TOML" },
+        { "a = \xc3\xa9", 1, "not TOML" },
         { "a = tru\ne[x]", 1, "not TOML" },
         { "[.a]", 1, "not TOML" },
         { "[a.]", 1, "not TOML" },
@@ -180,8 +185,9 @@ static void test_depth(void **state UNUSED)
     assert_false(parses("x = ", "{ a = ", 200000, "1"));
     assert_false(parses("x = ", "{ a.a.a.a.a.a.a.a = ", 30, "1"));
     assert_true(parses("x = '", "a.", 1000, "b'"));
-    assert_true(parses("x = [", "'a.b.c.d',\n", 10000, "]"));
+    assert_true(parses("x = [", "'a.b.c.d',\n", TOML_MAX_ITEMS, "]"));
     assert_true(parses("", "# a.b.c.d\n", 10000, ""));
+    assert_false(parses("x = [", "1,", TOML_MAX_ITEMS + 1, "]"));
 }
 
 int main(void)
