@@ -210,6 +210,8 @@ static void test_what_works(void **state)
     expect_run(f, "cat twin .git/config .env", "SECRET\nSECRET\nSECRET\n");
     expect_run(f, "echo 1 > n; mv n sub/m; ln sub/m sub/o; rm sub/m; cat sub/o", "1\n");
     expect_run(f, "mkdir -p sub/a/b .pyddock/tmp/x; rm -r sub/a; ls sub", "o\n");
+    expect_run(
+            f, "echo 2 > $TMPDIR/t; mv $TMPDIR/t sub/t; cat sub/t; ls $TMPDIR", "2\nx\n");
 }
 
 static void test_listings_leave_out_what_is_hidden(void **state)
