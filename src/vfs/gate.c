@@ -49,9 +49,11 @@ int vfs_gate_passing(struct vfs *vfs, struct str path)
 int vfs_gate_target(struct vfs *vfs, const struct target *t, enum gate_use uses)
 {
     const struct path_policy *paths = vfs->options.paths;
-    if (!t->is_walked && paths && !policy_allows(paths, t->path, uses, NULL))
-        return ELOOP;
-    return vfs_gate(vfs, t->path, uses);
+    if (t->is_walked || !paths)
+        return vfs_gate(vfs, t->path, uses);
+    int error = vfs_gate_name(vfs, t->path, uses);
+    vfs->refusals += error != 0;
+    return error ? error : policy_allows(paths, t->path, uses, NULL) ? 0 : ELOOP;
 }
 
 int vfs_gate_tree(struct vfs *vfs, const struct target *t)
