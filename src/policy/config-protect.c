@@ -7,7 +7,9 @@
 #include <limits.h>
 #include <unistd.h>
 
-void conf_protect_path(struct conf *c, enum protected_kind kind, struct str path,
+#define MAX_LINKS 40 /* of one path, as in the kernel */
+
+static void add(struct conf *c, enum protected_kind kind, struct str path,
         struct str except, struct origin origin)
 {
     struct policy *p = c->policy;
@@ -27,38 +29,78 @@ void conf_protect_path(struct conf *c, enum protected_kind kind, struct str path
     };
 }
 
-/* A place of the workspace by its name, and where links lead from there: whoever could
- * change the link could change the other. */
+/* One of the names of a place.  In the policy folder, tmp is free but for the log. */
+static void protect_one(
+        struct conf *c, const struct policy_protected *what, struct str path)
+{
+    bool is_policy = what->kind == PROTECTED_POLICY;
+    struct str except = STR("");
+    if (is_policy)
+        except = str_of(arena_printf(c->arena, "%.*s/tmp", STR_ARG(path)));
+    add(c, what->kind, path, except, what->origin);
+    if (is_policy)
+        add(c, PROTECTED_LOG,
+                str_of(arena_printf(c->arena, "%.*s" AUDIT_DEBUG_LOG, STR_ARG(path))),
+                STR(""), what->origin);
+}
+
+/* The path that the first link in `path` makes of it, or NULL: there is no link. */
+static const char *follow_first_link(const char *path, struct arena *arena)
+{
+    char target[PATH_MAX];
+    for (const char *end = strchr(path + 1, '/');; end = strchr(end + 1, '/')) {
+        size_t len = end ? (size_t)(end - path) : strlen(path);
+        const char *name = arena_cstr(arena, (struct str){ path, len });
+        ssize_t n = readlink(name, target, sizeof(target) - 1);
+        if (n > 0) {
+            const char *slash = strrchr(name, '/');
+            int folder = target[0] == '/' ? 0 : (int)(slash - name + 1);
+            const char *next = arena_printf(
+                    arena, "%.*s%.*s%s", folder, name, (int)n, target, end ? end : "");
+            return conf_normal(next, arena);
+        }
+        if (!end)
+            return NULL;
+    }
+}
+
+/*
+ * A place by its name, and all that links make of it: whoever could change a link on the
+ * way could change what is at its end.
+ */
+static void protect_place(struct conf *c, const struct policy_protected *what)
+{
+    const char *path = conf_normal(what->path.data, c->arena);
+    const char *real = conf_resolve(what->path.data, c->arena);
+    for (unsigned links = 0; path && links <= MAX_LINKS; links++) {
+        protect_one(c, what, str_of(path));
+        path = follow_first_link(path, c->arena);
+    }
+    if (real)
+        protect_one(c, what, str_of(real));
+}
+
+/* A folder or file of the workspace. */
 static void protect(
         struct conf *c, enum protected_kind kind, struct str path, struct origin origin)
 {
-    struct str root = c->policy->workspace_real;
-    const char *named = conf_absolute(c, path).data;
-    if (path.len && path.data[0] != '/' && path.data[0] != '~')
-        named = arena_printf(c->arena, "%.*s/%.*s", STR_ARG(root), STR_ARG(path));
-    const char *lexical = conf_normal(named, c->arena);
-    const char *real = conf_resolve(named, c->arena);
-    conf_protect_path(c, kind, str_of(lexical), STR(""), origin);
-    if (real)
-        conf_protect_path(c, kind, str_of(real), STR(""), origin);
+    bool absolute = path.len && (path.data[0] == '/' || path.data[0] == '~');
+    struct str named =
+            absolute ? conf_absolute(c, path)
+                     : str_of(arena_printf(c->arena, "%.*s/%.*s",
+                               STR_ARG(c->policy->workspace_real), STR_ARG(path)));
+    const struct policy_protected what = {
+        .kind = kind, .path = named, .origin = origin
+    };
+    protect_place(c, &what);
 }
 
 static void protect_folder_of_policy(struct conf *c)
 {
-    const struct origin origin = { NULL, 0 };
-    const char *named =
-            arena_printf(c->arena, "%.*s/.pyddock", STR_ARG(c->policy->workspace_real));
-    const char *real = conf_resolve(named, c->arena);
-    for (unsigned i = 0; i < 2; i++) {
-        const char *path = i ? real : named;
-        if (!path)
-            continue;
-        conf_protect_path(c, PROTECTED_POLICY, str_of(path),
-                str_of(arena_printf(c->arena, "%s/tmp", path)), origin);
-        conf_protect_path(c, PROTECTED_LOG,
-                str_of(arena_printf(c->arena, "%s" AUDIT_DEBUG_LOG, path)), STR(""),
-                origin);
-    }
+    const struct policy_protected folder = { .kind = PROTECTED_POLICY,
+        .path = str_of(arena_printf(
+                c->arena, "%.*s/.pyddock", STR_ARG(c->policy->workspace_real))) };
+    protect_place(c, &folder);
 }
 
 /* The files that were read, where they really are. */
@@ -67,8 +109,7 @@ static void protect_files_of_policy(struct conf *c)
     for (size_t i = 0; i < c->file_count; i++) {
         const char *real = conf_resolve(c->files[i], c->arena);
         if (real)
-            conf_protect_path(c, PROTECTED_POLICY, str_of(real), STR(""),
-                    (struct origin){ NULL, 0 });
+            add(c, PROTECTED_POLICY, str_of(real), STR(""), (struct origin){ NULL, 0 });
     }
 }
 
@@ -97,7 +138,7 @@ static void protect_programs(struct conf *c)
     while (n > 0 && self[n - 1] != '/')
         n--;
     for (size_t i = 0; n > 0 && i < ARRAY_LEN(names); i++)
-        conf_protect_path(c, PROTECTED_PROGRAM,
+        add(c, PROTECTED_PROGRAM,
                 str_of(arena_printf(c->arena, "%.*s%s", (int)n, self, names[i])), STR(""),
                 (struct origin){ NULL, 0 });
 }

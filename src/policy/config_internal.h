@@ -109,8 +109,6 @@ const char *conf_normal(const char *absolute, struct arena *arena);
 /* What follows from all sections together, and what they must agree on. */
 MUST_CHECK bool conf_overrides_check(struct conf *c);
 void conf_protect(struct conf *c);
-void conf_protect_path(struct conf *c, enum protected_kind kind, struct str path,
-        struct str except, struct origin origin);
 MUST_CHECK bool conf_audit_log_check(struct conf *c);
 
 /*

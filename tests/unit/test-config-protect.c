@@ -115,7 +115,9 @@ static void test_protected(void **state UNUSED)
     struct world w;
     open_world(&w);
     make_folder(&w, "outside");
-    make_link(&w, "ws/tools", "../outside");
+    make_link(&w, "ws/tools", "second");
+    make_link(&w, "ws/second", "../third");
+    make_link(&w, "third", in_world(&w, "outside").data);
     struct policy *p = load_text(&w,
             "[imports]\nlib = \"libs/lib\"\n[shell.scripts]\nmode = \"allow\"\n"
             "command = '^(scripts|tools)/.*'\n",
@@ -131,6 +133,8 @@ static void test_protected(void **state UNUSED)
     assert_non_null(one);
     assert_int_equal(one->origin.line, 5);
     assert_non_null(find_protected(p, PROTECTED_SCRIPTS, in_world(&w, "ws/tools")));
+    assert_non_null(find_protected(p, PROTECTED_SCRIPTS, in_world(&w, "ws/second")));
+    assert_non_null(find_protected(p, PROTECTED_SCRIPTS, in_world(&w, "third")));
     assert_non_null(find_protected(p, PROTECTED_SCRIPTS, in_world(&w, "outside")));
     assert_int_equal(p->warnings.count, 0);
     close_world(&w);
