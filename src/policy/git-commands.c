@@ -38,7 +38,7 @@ static const struct options log_options = {
 #define FETCHES                                                                   \
     "--upload-pack! --server-option= -o= --depth= --deepen= --shallow-since= "    \
     "--shallow-exclude= --refmap= --negotiation-tip= --filter= --all --multiple " \
-    "--recurse-submodules?~ "
+    "--recurse-submodules?~ --recurse-submodules-default^ --submodule-prefix^ "
 #define BLAMES                                                                      \
     "--contents< -S< --ignore-revs-file< --ignore-rev= -L= -C? -M? -n -l -b -c -e " \
     "-f -p -s -t -w"
@@ -90,7 +90,9 @@ static const struct git_command commands[] = {
             NULL },
     { "blame", GIT_TEXTCONV, TAKES_LOG(BLAMES), NULL },
     { "branch", GIT_WRITES | GIT_TEXT,
-            TAKES(REFS "-l --list --set-upstream-to= -u= --track? -t? --abbrev?"), NULL },
+            TAKES(REFS "-l --list --set-upstream-to= --unset-upstream --edit-description "
+                       "-u= --track? -t? --abbrev?"),
+            NULL },
     { "cat-file", GIT_TEXT,
             TAKES("--batch? --batch-check? --batch-command? --filter? --path= "
                   "--filters --textconv"),
@@ -230,7 +232,7 @@ static const struct git_command commands[] = {
     { "rev-list", 0, TAKES_LOG("--disk-usage?"), NULL },
     { "rev-parse", GIT_TEXT,
             TAKES_LOG("--abbrev-ref? --short? --default= --git-path= --prefix= "
-                      "--resolve-git-dir="),
+                      "--resolve-git-dir:"),
             NULL },
     { "revert", GIT_WRITES | GIT_TEXT | GIT_CHECKS_OUT,
             TAKES_LOG(SIGNS "--strategy% --strategy-option= -X= --cleanup= --mainline= "

@@ -17,7 +17,7 @@ static bool is_dropped(struct str name)
             return true;
     }
     return str_starts(name, STR("GIT_")) || str_starts(name, STR("LESS")) ||
-           str_starts(name, STR("SSH_ASKPASS"));
+           str_starts(name, STR("SSH_ASKPASS")) || str_starts(name, STR("SSH_SK_"));
 }
 
 /* May an agent write the file that `dir` and `name` say? */
@@ -69,7 +69,8 @@ void git_environment(const struct git_call *call, const char **overrides, size_t
             base, "GIT_SSH_COMMAND", "ssh -oBatchMode=yes -oPermitLocalCommand=no");
     if (!writes)
         deputy_env_set(base, "GIT_OPTIONAL_LOCKS", "0");
-    if (!talks)
+    /* What serves a local repository does not see what overrides its configuration. */
+    if (!talks || call->allow_file)
         deputy_env_set(base, "GIT_NO_LAZY_FETCH", "1");
     if (!count)
         return;

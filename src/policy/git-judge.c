@@ -33,20 +33,32 @@ static bool submodules_stay_closed(
                                          STR_ARG(word->option.name));
 }
 
+static bool is_one_of(
+        const struct option_word *word, const char *const *names, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (option_is(word, names[i]))
+            return true;
+    }
+    return false;
+}
+
 /* Options that change what the command does. */
 static void take_note(struct git_call *call, const struct option_word *word)
 {
-    static const char *const reading[] = { "-l", "--list", "--get", "--get-all",
+    static const char *const listing[] = { "-l", "--list", "--get", "--get-all",
         "--get-regexp", "--get-urlmatch", "--get-color", "--get-colorbool" };
-    for (size_t i = 0; i < ARRAY_LEN(reading); i++)
-        call->lists = call->lists || option_is(word, reading[i]);
-    call->offline = call->offline || option_is(word, "-n");
-    call->without_index = call->without_index || option_is(word, "--no-index");
-    call->all_remotes = call->all_remotes || option_is(word, "--all") ||
-                        option_is(word, "--multiple");
-    call->only_ignored = call->only_ignored || option_is(word, "-X");
-    call->untracked = call->untracked || option_is(word, "-u") || option_is(word, "-a") ||
-                      option_is(word, "--all") || option_is(word, "--include-untracked");
+    static const char *const untracked[] = { "-u", "-a", "--all", "--include-untracked" };
+    static const char *const configuring[] = { "-u", "--set-upstream-to",
+        "--unset-upstream", "--edit-description", "--track", "-t" };
+    static const char *const all[] = { "--all", "--multiple" };
+    call->lists |= is_one_of(word, listing, ARRAY_LEN(listing));
+    call->untracked |= is_one_of(word, untracked, ARRAY_LEN(untracked));
+    call->configures |= is_one_of(word, configuring, ARRAY_LEN(configuring));
+    call->all_remotes |= is_one_of(word, all, ARRAY_LEN(all));
+    call->offline |= option_is(word, "-n");
+    call->without_index |= option_is(word, "--no-index");
+    call->only_ignored |= option_is(word, "-X");
 }
 
 static bool option_allowed(struct git_call *call, const struct option_word *word)
@@ -139,6 +151,8 @@ static bool apply_verb(struct git_call *call)
             return refuse_verb(call, verbs[i].refused);
         call->flags = (call->flags & ~verbs[i].less) | verbs[i].more;
     }
+    if (str_is(name, "branch") && call->configures)
+        call->flags |= GIT_WRITES;
     bool shows = str_is(call->verb, "show") && (call->offline || call->operands < 2);
     if (str_is(name, "remote") && shows)
         call->flags &= ~(unsigned)GIT_NETWORK;

@@ -52,6 +52,11 @@ static const struct named {
     { "gc", "recentobjectshook", "true", GIT_WRITES },
     { "gpg", "defaultkeycommand", "false", GIT_WRITES },
     { "gpg", "program", "false", GIT_WRITES },
+    { "lfs", "args", "", GIT_NETWORK },
+    { "lfs", "clean", "cat", 0 },
+    { "lfs", "path", "false", 0 },
+    { "lfs", "smudge", "cat", 0 },
+    { "lfs", "standalonetransferagent", "", GIT_NETWORK },
     { "merge", "driver",
             "git merge-file -L ours -L base -L theirs --marker-size=%L "
             "%A %O %B",
@@ -116,7 +121,8 @@ static bool override_named(
     return true;
 }
 
-/* The lines that `git lfs install` writes: that program is the user's. */
+/* The lines that `git lfs install` writes: that program is the user's, and the programs
+ * that its own settings name are overridden like others. */
 static bool is_lfs_line(const struct git_setting *s)
 {
     static const char *const lines[] = { "git-lfs clean -- %f", "git-lfs smudge -- %f",
@@ -136,30 +142,15 @@ static bool is_filter_program(const struct git_setting *s)
            git_setting_is(s, "filter", "process");
 }
 
-/* git-lfs has settings of its own that start programs. */
-static bool lfs_is_plain(const struct git_call *call)
-{
-    static const char *const keys[] = { "args", "clean", "path", "smudge",
-        "standalonetransferagent" };
-    for (size_t i = 0; i < call->repo.settings.count; i++) {
-        const struct git_setting *s = &call->repo.settings.items[i];
-        for (size_t k = 0; k < ARRAY_LEN(keys); k++) {
-            if (git_setting_is(s, "lfs", keys[k]))
-                return false;
-        }
-    }
-    return true;
-}
-
 /*
  * A filter that is not run must not be left out silently where its result would be
  * stored: what git-crypt would have encrypted would be committed as it is.  So there it
  * fails, and git with it, for the files that have it.  Elsewhere files stay as they are.
  */
-static bool override_filter(const struct git_call *call, const struct git_setting *s,
-        bool lfs_is_fine, struct overrides *o)
+static bool override_filter(
+        const struct git_call *call, const struct git_setting *s, struct overrides *o)
 {
-    if (!is_filter_program(s) || (lfs_is_fine && is_lfs_line(s)))
+    if (!is_filter_program(s) || is_lfs_line(s))
         return true;
     if (str_is(s->key, "smudge"))
         return add(o, full_name(call, s, "smudge"), "cat");
@@ -174,10 +165,9 @@ static bool override_filter(const struct git_call *call, const struct git_settin
 
 static bool override_found(const struct git_call *call, struct overrides *o)
 {
-    bool lfs_is_fine = lfs_is_plain(call);
     for (size_t i = 0; i < call->repo.settings.count; i++) {
         const struct git_setting *s = &call->repo.settings.items[i];
-        if (!override_named(call, s, o) || !override_filter(call, s, lfs_is_fine, o))
+        if (!override_named(call, s, o) || !override_filter(call, s, o))
             return deputy_refuse(&call->base,
                     "No program is started that a repository names.",
                     "Ask a person to look at the repository's configuration.",

@@ -16,6 +16,7 @@ struct git_call {
     size_t operands;
     bool lists, offline, without_index, all_remotes; /* -l, -n, --no-index, --all */
     bool only_ignored, untracked;                    /* clean -X, stash -u */
+    bool configures;                                 /* branch -u, switch -t, ... */
     struct git_repo repo;
     bool allow_file; /* the transport between folders of this machine */
 };

@@ -145,7 +145,10 @@ static void explain(struct git_call *call)
                     "and .git/hooks, stay as they are: files in them cannot be checked "
                     "out, stashed, moved or removed by git.");
     else if (call->flags & GIT_WRITES)
-        *text = STR("In a repository its config and hooks stay as they are.");
+        *text = STR(
+                "A repository's .git/config and .git/hooks stay as they are: branches "
+                "get "
+                "no upstream and no description, and git cannot rename their settings.");
     else if (!(call->flags & GIT_NETWORK) && call->command)
         *text = STR("This command of git runs without network and does not change the "
                     "repository.");
@@ -165,6 +168,10 @@ void git_profile(struct git_call *call)
     if (!call->repo.found || !(call->flags & GIT_WRITES))
         return;
     open_repository(call);
+    bool is_branch = is_command(call, "branch") || is_command(call, "checkout") ||
+                     is_command(call, "switch");
+    if (is_branch && call->configures)
+        deputy_note(&call->base, ".git/config stays as it is: no upstream is stored");
     if (has_hooks(call))
         deputy_note(&call->base, "the repository's hooks are not run");
     if (is_command(call, "clean"))

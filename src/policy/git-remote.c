@@ -1,7 +1,7 @@
 #include "policy/git-parts.h"
-#include "policy/place.h"
 
 #include <dirent.h>
+#include <sys/stat.h>
 
 enum url_kind { URL_NETWORK, URL_LOCAL, URL_REFUSED };
 
@@ -27,7 +27,7 @@ static enum url_kind classify(struct str url, struct str *path)
         return URL_REFUSED;
     if (head.len == url.len || memchr(head.data, '/', head.len))
         return URL_LOCAL;
-    if (is_scheme(head) && str_starts(rest, STR(":")))
+    if ((!head.len || is_scheme(head)) && str_starts(rest, STR(":")))
         return URL_REFUSED; /* ext::, fd::, any program git-remote-NAME */
     if (!is_scheme(head) || !str_starts(rest, STR("//")))
         return URL_NETWORK; /* host:path */
@@ -58,26 +58,58 @@ static struct str rewrite(const struct git_call *call, struct str url, const cha
             call->base.arena, "%.*s%.*s", STR_ARG(best->subsection), STR_ARG(rest)));
 }
 
-static bool is_inside(const struct git_call *call, struct str base, struct str path)
+enum local { LOCAL_NONE, LOCAL_ALLOWED, LOCAL_REFUSED };
+
+/*
+ * The other end runs git too, in a repository whose configuration nobody overrides.  So
+ * an agent must not be able to write it: it is our own, or in a `.git` that is guarded,
+ * or no folder but a bundle.
+ */
+static enum local judge_folder(const struct git_call *call, struct str folder)
 {
-    struct deputy_call from = call->base;
-    struct str canonical;
-    from.cwd = base;
-    if (!deputy_resolve(&from, path, &canonical))
-        return false;
-    bool is_own = call->repo.found && (str_eq(canonical, call->repo.tree) ||
-                                              str_eq(canonical, call->repo.dir) ||
-                                              str_eq(canonical, call->repo.common));
-    return is_own || (deputy_in_workspace(&call->base, canonical) &&
-                             path_allowed(call->base.paths, canonical, PATH_READ, NULL));
+    struct arena *arena = call->base.arena;
+    const struct git_repo *repo = &call->repo;
+    struct stat st;
+    if (stat(arena_cstr(arena, folder), &st))
+        return LOCAL_NONE;
+    if (repo->found && (str_eq(folder, repo->tree) || str_eq(folder, repo->dir) ||
+                               str_eq(folder, repo->common)))
+        return LOCAL_ALLOWED;
+    if (!deputy_in_workspace(&call->base, folder) ||
+            !path_allowed(call->base.paths, folder, PATH_READ, NULL))
+        return LOCAL_REFUSED;
+    if (!S_ISDIR(st.st_mode))
+        return LOCAL_ALLOWED;
+    const char *dot_git = arena_printf(arena, "%.*s/.git", STR_ARG(folder));
+    const char *config = arena_printf(arena, "%.*s/config", STR_ARG(folder));
+    struct str judged = str_of(stat(dot_git, &st) ? config : dot_git);
+    return path_allowed(call->base.paths, judged, PATH_WRITE, NULL) ? LOCAL_REFUSED
+                                                                    : LOCAL_ALLOWED;
 }
 
 /* git takes a relative path from the top of the work tree or from where it was started,
- * and may add ".git" to it: both places must do. */
-static bool local_allowed(const struct git_call *call, struct str path)
+ * and may add ".git" to it: all of these must do. */
+static enum local judge_local(const struct git_call *call, struct str path)
 {
     struct str top = call->repo.found ? call->repo.tree : call->base.cwd;
-    return is_inside(call, call->base.cwd, path) && is_inside(call, top, path);
+    const char *longer = arena_printf(call->base.arena, "%.*s.git", STR_ARG(path));
+    enum local result = LOCAL_NONE;
+    for (unsigned i = 0; i < 4; i++) {
+        struct deputy_call from = call->base;
+        struct str canonical;
+        from.cwd = i & 1 ? top : call->base.cwd;
+        if (!deputy_resolve(&from, i & 2 ? str_of(longer) : path, &canonical))
+            return LOCAL_REFUSED;
+        enum local one = judge_folder(call, canonical);
+        result = one > result ? one : result;
+    }
+    return result;
+}
+
+/* Hooks of the other repository run when something is pushed to it. */
+static bool is_push(const struct git_call *call)
+{
+    return call->command && !strcmp(call->command->name, "push");
 }
 
 static bool url_allowed(const struct git_call *call, struct str url, bool *is_local)
@@ -86,9 +118,11 @@ static bool url_allowed(const struct git_call *call, struct str url, bool *is_lo
     for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
         struct str path;
         enum url_kind kind = classify(rewrite(call, url, keys[i]), &path);
-        if (kind == URL_REFUSED || (kind == URL_LOCAL && !local_allowed(call, path)))
+        enum local local = kind == URL_LOCAL ? judge_local(call, path) : LOCAL_NONE;
+        if (kind == URL_REFUSED || local == LOCAL_REFUSED ||
+                (local == LOCAL_ALLOWED && is_push(call)))
             return false;
-        *is_local = *is_local || kind == URL_LOCAL;
+        *is_local = *is_local || local == LOCAL_ALLOWED;
     }
     return true;
 }
@@ -103,7 +137,7 @@ static bool refuse_url(const struct git_call *call, struct str url)
 {
     return deputy_refuse(&call->base,
             "Other repositories are reached by https, http, ssh and git, or lie in the "
-            "workspace.",
+            "workspace where no agent may write their configuration.",
             "Use a URL of one of these kinds.", "'%.*s' may not be talked to",
             STR_ARG(url));
 }
@@ -122,7 +156,7 @@ static bool named_allowed(struct git_call *call, struct str name)
     }
     if (!is_remote && !url_allowed(call, name, &is_local))
         return refuse_url(call, name);
-    call->allow_file = is_local;
+    call->allow_file = call->allow_file || is_local;
     return true;
 }
 
@@ -174,15 +208,44 @@ static bool all_local_allowed(const struct git_call *call, bool *is_local)
     return !has_old_remotes(call);
 }
 
+/* Which operands name remotes or repositories: from which on, and how many. */
+static void find_named(const struct git_call *call, size_t *from, size_t *count)
+{
+    *from = 0;
+    *count = call->flags & GIT_REMOTE && !call->all_remotes ? 1 : SIZE_MAX;
+    if (!(call->flags & GIT_REMOTE))
+        *from = 1; /* remote show NAME... */
+}
+
+static bool operands_allowed(struct git_call *call, size_t *named)
+{
+    struct option_reader r = git_reader(call);
+    struct option_word word;
+    size_t from, count, at = 0;
+    find_named(call, &from, &count);
+    *named = 0;
+    while (option_next(&r, &word)) {
+        if (!word.is_operand)
+            continue;
+        if (at >= from && at - from < count) {
+            ++*named;
+            if (!named_allowed(call, word.text))
+                return false;
+        }
+        at++;
+    }
+    return true;
+}
+
 bool git_remotes_allowed(struct git_call *call)
 {
-    bool names_one = call->flags & GIT_REMOTE && call->operands && !call->all_remotes;
+    size_t named = 0;
     bool is_local = false;
     if (!(call->flags & GIT_NETWORK))
         return true;
-    if (names_one && !named_allowed(call, call->verb))
+    if (!operands_allowed(call, &named))
         return false;
-    if (names_one && !call->allow_file)
+    if (named && !call->allow_file)
         return true;
     bool allowed = all_local_allowed(call, &is_local);
     if (call->allow_file && !allowed)

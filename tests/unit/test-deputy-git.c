@@ -203,11 +203,15 @@ static const struct poison {
     { "git config remote.origin.url .; git config remote.origin.uploadpack $E",
             { "fetch" }, RUNS, NULL },
     { "git config remote.origin.url .; git config remote.origin.uploadpack $E",
-            { "remote", "show", "origin" }, RUNS, NULL },
+            { "remote", "show", "origin" }, REFUSED, NULL },
     { "git config remote.o.url .; git config remote.o.promisor true\n"
       "git config remote.o.uploadpack $E; git config extensions.partialClone o\n"
       "h=$(git rev-parse HEAD:a); rm -f .git/objects/${h%${h#??}}/${h#??}",
             { "show", "HEAD:a" }, RUNS, NULL },
+    { "git init -q --bare x; git config remote.origin.url x\n"
+      "cp $E x/hooks/post-receive",
+            { "push", "x", "main" }, REFUSED, NULL },
+    { "cp $E .git/hooks/post-receive", { "push", ".", "main:new" }, REFUSED, NULL },
     { "GIT_SEQUENCE_EDITOR='sh -c \"(echo break; echo exec $E) > $1\" x' "
       "git -c core.editor=: rebase -q -i --autostash topic || true",
             { "rebase", "--continue" }, REFUSED, NULL },
@@ -510,12 +514,15 @@ static void test_notes(void **state)
     expect_note(&w, ARGS("commit", "-m", "x"), "the repository's hooks are not run");
     expect_note(&w, ARGS("diff"), "diff.x.textconv of the repository is not run (");
     expect_note(&w, ARGS("diff", "--ext-diff"), "--ext-diff is turned off");
+    expect_note(&w, ARGS("switch", "-tc", "x"), "no upstream is stored");
+    expect_note(&w, ARGS("branch", "-u", "x"), "no upstream is stored");
     world_destroy(&w);
     setup_world(&w,
             "git config lfs.customtransfer.x.path $E; git config core.fsmonitor $E\n"
             "git config filter.lfs.clean 'git-lfs clean -- %f'");
     expect_note(&w, ARGS("status"), "core.fsmonitor of the repository is not run");
-    expect_note(&w, ARGS("add", "a"), "filter.lfs.clean of the repository is not run");
+    expect_note(&w, ARGS("add", "a"),
+            "lfs.customtransfer.x.path of the repository is not run");
     assert_true(has_item(w.plan.env, "GIT_CONFIG_KEY_1=core.hooksPath"));
     assert_true(has_item(w.plan.env, "GIT_CONFIG_VALUE_1=/dev/null"));
     world_destroy(&w);
@@ -584,9 +591,17 @@ static void test_outside(void **state)
         { "ls-remote", "fd::0" },
         { "ls-remote", "transport::address" },
         { "ls-remote", "transport://x" },
+        { "ls-remote", "::x" },
+        { "fetch", "--multiple", "https://host/a", "../out" },
+        { "remote", "show", "../out" },
+        { "fetch", "bare" }, /* an agent could have made it */
+        { "fetch", "other" },
+        { "push", "." },
+        { "push", "nested" },
     };
     struct world w;
-    setup_world(&w, "ln -s ../out linked");
+    setup_world(&w, "ln -s ../out linked; ln -s ../out other.git\n"
+                    "git init -q --bare bare; git init -q nested");
     w.sections[0].arg_paths = ARG_PATHS_NONE; /* the deputy alone */
     world_ready(&w);
     for (size_t i = 0; i < ARRAY_LEN(vectors); i++) {
@@ -594,7 +609,9 @@ static void test_outside(void **state)
             fail_msg("planned: git %s %s", vectors[i][0], vectors[i][1]);
     }
     static const char *const fine[][3] = { { "fetch", "." }, { "fetch", "git@host:a/b" },
-        { "ls-remote", "https://host/a" }, { "fetch", "host:a" } };
+        { "ls-remote", "https://host/a" }, { "fetch", "host:a" }, { "fetch", "nested" },
+        { "fetch", "upstream" }, { "push", "origin" }, { "pull", ".", "topic" },
+        { "fetch", "[::1]:a" } };
     for (size_t i = 0; i < ARRAY_LEN(fine); i++) {
         if (!world_try(&w, "git", fine[i], ""))
             fail_msg("refused: git fetch %s", fine[i][1]);
