@@ -80,11 +80,11 @@ static void put_shifted(
  * add by itself. */
 static void put_equals(struct buf *out, struct range range, unsigned flags)
 {
-    if ((flags & RE_I) && (flags & RE_A)) {
+    if ((flags & PY_I) && (flags & PY_A)) {
         put_shifted(out, range, 'A', 'Z', 'a' - 'A');
         put_shifted(out, range, 'a', 'z', 'A' - 'a');
     }
-    for (size_t i = 0; re_folds(flags) && i < ARRAY_LEN(equals); i++) {
+    for (size_t i = 0; py_folds(flags) && i < ARRAY_LEN(equals); i++) {
         bool found = false;
         for (size_t j = 0; j < ARRAY_LEN(equals[i]); j++)
             found |= equals[i][j] && equals[i][j] >= range.lo && equals[i][j] <= range.hi;
@@ -93,7 +93,7 @@ static void put_equals(struct buf *out, struct range range, unsigned flags)
     }
 }
 
-void re_emit_code(struct re_reader *r, uint32_t code)
+void py_emit_code(struct py_reader *r, uint32_t code)
 {
     auto_buf others = BUF(256);
     put_equals(&others, (struct range){ code, code }, r->flags);
@@ -108,11 +108,11 @@ static const char *category_text(char letter, unsigned flags)
 {
     for (size_t i = 0; i < ARRAY_LEN(categories); i++)
         if (categories[i].letter == letter)
-            return flags & RE_A ? categories[i].ascii : categories[i].unicode;
+            return flags & PY_A ? categories[i].ascii : categories[i].unicode;
     return NULL;
 }
 
-void re_emit_category(struct re_reader *r, char letter)
+void py_emit_category(struct py_reader *r, char letter)
 {
     const char *text = category_text(letter, r->flags);
     if (text)
@@ -121,10 +121,10 @@ void re_emit_category(struct re_reader *r, char letter)
         buf_add(r->out, STR("[^" WORD "]"));
 }
 
-void re_emit_boundary(struct re_reader *r, bool not )
+void py_emit_boundary(struct py_reader *r, bool inverted)
 {
-    const char *w = r->flags & RE_A ? ASCII_WORD : WORD;
-    if (!not )
+    const char *w = r->flags & PY_A ? ASCII_WORD : WORD;
+    if (!inverted)
         buf_addf(r->out, "(?:(?<=[%s])(?![%s])|(?<![%s])(?=[%s]))", w, w, w, w);
     else /* Python finds no \B in an empty text */
         buf_addf(r->out, "(?:(?<=[%s])(?=[%s])|(?<![%s])(?![%s])(?!\\A\\z))", w, w, w, w);
@@ -137,18 +137,18 @@ struct member {
 };
 
 static bool read_member(
-        struct re_reader *r, struct str token, size_t at, struct member *m)
+        struct py_reader *r, struct str token, size_t at, struct member *m)
 {
     *m = (struct member){ 0 };
     if (token.data[0] != '\\') {
         utf8_decode(token, &m->code);
         return true;
     }
-    struct re_escape e;
-    if (!re_read_escape(r, token, at, true, &e))
+    struct py_escape e;
+    if (!py_read_escape(r, token, at, true, &e))
         return false;
     m->code = e.code;
-    m->letter = e.kind == RE_CATEGORY ? (char)e.code : 0;
+    m->letter = e.kind == PY_CATEGORY ? (char)e.code : 0;
     return true;
 }
 
@@ -157,13 +157,13 @@ struct set {
     bool no_word;    /* and \W */
 };
 
-static void add_range(struct re_reader *r, struct set *set, struct range range)
+static void add_range(struct py_reader *r, struct set *set, struct range range)
 {
     put_range(&set->text, range);
     put_equals(&set->text, range, r->flags);
 }
 
-static void add_member(struct re_reader *r, struct set *set, struct member m)
+static void add_member(struct py_reader *r, struct set *set, struct member m)
 {
     const char *text = m.letter ? category_text(m.letter, r->flags) : NULL;
     if (text)
@@ -176,19 +176,19 @@ static void add_member(struct re_reader *r, struct set *set, struct member m)
 
 /* A member and perhaps the end of its range; `*last`: that was "-]". */
 static bool read_item(
-        struct re_reader *r, struct set *set, size_t start, size_t at, bool *last)
+        struct py_reader *r, struct set *set, size_t start, size_t at, bool *last)
 {
     struct member from, to;
-    if (!read_member(r, re_get(r), at, &from))
+    if (!read_member(r, py_get(r), at, &from))
         return false;
-    if (!re_take(r, '-')) {
+    if (!py_take(r, '-')) {
         add_member(r, set, from);
         return true;
     }
     size_t to_at = r->at;
-    struct str token = re_get(r);
+    struct str token = py_get(r);
     if (!token.len)
-        return re_fail(r, start, "unterminated character set");
+        return py_fail(r, start, "unterminated character set");
     if (str_is(token, "]")) {
         add_member(r, set, from);
         add_member(r, set, (struct member){ .code = '-' });
@@ -198,13 +198,13 @@ static bool read_item(
     if (!read_member(r, token, to_at, &to))
         return false;
     if (from.letter || to.letter || to.code < from.code)
-        return re_fail(r, at, "bad character range %.*s",
+        return py_fail(r, at, "bad character range %.*s",
                 STR_ARG(str_sub(r->text, at, r->at - at)));
     add_range(r, set, (struct range){ from.code, to.code });
     return true;
 }
 
-static void emit_set(struct re_reader *r, const struct set *set, bool negated)
+static void emit_set(struct py_reader *r, const struct set *set, bool negated)
 {
     struct buf *out = r->out;
     const char *text = set->text.len ? set->text.data : NULL;
@@ -218,18 +218,18 @@ static void emit_set(struct re_reader *r, const struct set *set, bool negated)
         buf_addf(out, "(?:[^" WORD "]|[%s])", text);
 }
 
-bool re_read_set(struct re_reader *r)
+bool py_read_set(struct py_reader *r)
 {
     size_t start = r->at - 1;
-    bool negated = re_take(r, '^'), last = false, first = true;
+    bool negated = py_take(r, '^'), last = false, first = true;
     struct set set = { .text = BUF(r->out->max) };
     bool good = true;
     while (good && !last) {
-        struct str token = re_peek(r);
+        struct str token = py_peek(r);
         if (!token.len)
-            good = re_fail(r, start, "unterminated character set");
+            good = py_fail(r, start, "unterminated character set");
         else if (str_is(token, "]") && !first)
-            last = re_take(r, ']');
+            last = py_take(r, ']');
         else
             good = read_item(r, &set, start, r->at, &last);
         first = false;

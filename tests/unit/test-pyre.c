@@ -91,6 +91,9 @@ static void test_unsupported(void **state UNUSED)
         { "a{65536}", "the repetition number is too large" },
         { "(?ia)(a)\\1", "unsupported: a group reference that ignores the case of ASCII "
                          "only at position 8" },
+        { "(?ia)(?P<n>a)(?P=n)",
+                "unsupported: a group reference that ignores the case of "
+                "ASCII only at position 17" },
         { "a\xff", "the pattern is not UTF-8" },
         { "(?:(?:a{1000}){1000}){1000}", "unsupported: regular expression is too large" },
     };
