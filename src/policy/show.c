@@ -9,8 +9,8 @@
 #include <stdio.h>
 
 #define COMMENT_COLUMN 56
-#define MAX_LINE       ((size_t)1 << 16)
-#define MAX_INLINE     60 /* bytes of a list on one line */
+#define MAX_LINE       ((size_t)8 << 20) /* a whole file in one string, escaped */
+#define MAX_INLINE     60                /* bytes of a list on one line */
 
 struct printer {
     struct buf *out;
