@@ -55,6 +55,8 @@ struct str str_cut(struct str *rest, char sep)
 size_t str_count(struct str s, char c)
 {
     size_t count = 0;
+    if (!s.len)
+        return 0; /* `data` may be NULL, which is nowhere to count from */
     for (const char *at = s.data, *end = at + s.len;
             at < end && (at = memchr(at, c, (size_t)(end - at))); at++)
         count++;

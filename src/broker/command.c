@@ -22,6 +22,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/sysinfo.h>
 #include <unistd.h>
 
 #define MAX_ANSWER ((size_t)1 << 20)
@@ -400,9 +401,20 @@ static size_t add_visible(
     return count;
 }
 
+/* It is memory, after all. */
+static uint64_t default_tmp_bytes(void)
+{
+    struct sysinfo info;
+    if (sysinfo(&info))
+        return COMMAND_TMP_BYTES;
+    uint64_t quarter = (uint64_t)info.totalram * info.mem_unit / 4;
+    return quarter < COMMAND_TMP_BYTES ? quarter : COMMAND_TMP_BYTES;
+}
+
 static bool write_job(const struct command_spec *spec, struct buf *out, struct error *err)
 {
     auto_arena *arena = arena_create();
+    assert(spec->program[0] == '/' && spec->cwd[0] == '/');
     struct view_path *paths =
             arena_alloc(arena, (spec->path_count + MAX_EXTRA) * sizeof(*paths));
     size_t count = add_visible(spec, arena, paths);
@@ -418,7 +430,7 @@ static bool write_job(const struct command_spec *spec, struct buf *out, struct e
         .network = spec->network,
         .max_processes =
                 spec->max_processes ? spec->max_processes : COMMAND_MAX_PROCESSES,
-        .tmp_bytes = spec->tmp_bytes ? spec->tmp_bytes : COMMAND_TMP_BYTES,
+        .tmp_bytes = spec->tmp_bytes ? spec->tmp_bytes : default_tmp_bytes(),
         .max_landlock = spec->max_landlock };
     job_write(&job, out);
     if (out->full)

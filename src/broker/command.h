@@ -10,7 +10,7 @@
  * the pipes and is then killed.  On timeout and cancellation: SIGTERM to all of it, 2 s,
  * SIGKILL.  If the server ends, however, all of it ends at once.
  *
- * In its view /tmp, /var/tmp, /dev/shm and /run are its own.  If they lie there, these
+ * In its view /tmp, /var/tmp, /dev and /run are its own.  If they lie there, these
  * are visible nevertheless: the folder of the program, the working directory, the $HOME
  * that it is given, and what `paths` names.
  */
@@ -44,7 +44,7 @@ struct command_spec {
     const char *const *must_not_appear;
     const char *quarantine;
     unsigned max_processes; /* of an ordinary user, 0: COMMAND_MAX_PROCESSES */
-    uint64_t tmp_bytes;     /* in its /tmp, 0: COMMAND_TMP_BYTES */
+    uint64_t tmp_bytes;     /* in its /tmp, 0: COMMAND_TMP_BYTES or 1/4 of the memory */
     int max_landlock;       /* use no newer ABI than this; 0: any.  For tests. */
 };
 

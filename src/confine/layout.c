@@ -9,14 +9,27 @@ static const struct layout_item temporary[] = {
     { .kind = LAYOUT_PRIVATE, .path = "/dev/shm", .mode = 01777 },
 };
 
-/* ...and what stays visible of /run: who resolves names, and where NixOS keeps programs.
- */
+#define SMALL ((uint64_t)1 << 20)
+
+/* ...of /run what resolves names, and where NixOS keeps programs... */
 static const struct layout_item run[] = {
-    { .kind = LAYOUT_PRIVATE, .path = "/run", .mode = 0755 },
+    { .kind = LAYOUT_PRIVATE, .path = "/run", .mode = 0755, .bytes = SMALL },
     { .kind = LAYOUT_READ_ONLY, .path = "/run/NetworkManager/resolv.conf" },
     { .kind = LAYOUT_READ_ONLY, .path = "/run/current-system" },
     { .kind = LAYOUT_READ_ONLY, .path = "/run/resolvconf" },
     { .kind = LAYOUT_READ_ONLY, .path = "/run/systemd/resolve" },
+};
+
+/* ...and of /dev what has nothing behind it. */
+static const struct layout_item dev[] = {
+    { .kind = LAYOUT_PRIVATE, .path = "/dev", .mode = 0755, .bytes = SMALL },
+    { .kind = LAYOUT_DEVICE, .path = "/dev/full" },
+    { .kind = LAYOUT_DEVICE, .path = "/dev/null" },
+    { .kind = LAYOUT_DEVICE, .path = "/dev/random" },
+    { .kind = LAYOUT_DEVICE, .path = "/dev/tty" },
+    { .kind = LAYOUT_DEVICE, .path = "/dev/urandom" },
+    { .kind = LAYOUT_DEVICE, .path = "/dev/zero" },
+    { .kind = LAYOUT_TERMINALS, .path = "/dev/pts" },
 };
 
 struct collection {
@@ -118,8 +131,10 @@ static bool is_needless(const struct layout_item *item, const struct layout_item
         return above && above->kind == LAYOUT_WRITABLE;
     case LAYOUT_HIDDEN:
         return above && above->kind == LAYOUT_PRIVATE;
+    case LAYOUT_DEVICE:
     case LAYOUT_PIN:
     case LAYOUT_PRIVATE:
+    case LAYOUT_TERMINALS:
         break;
     }
     return false;
@@ -178,6 +193,8 @@ static void collect(
         add_all(c, temporary, ARRAY_LEN(temporary));
     if (request->private_run)
         add_all(c, run, ARRAY_LEN(run));
+    if (request->private_dev)
+        add_all(c, dev, ARRAY_LEN(dev));
     for (size_t i = 0; i < request->path_count; i++) {
         const struct view_path *path = &request->paths[i];
         if (strcmp(path->path, "/"))

@@ -16,7 +16,9 @@
 enum layout_kind {
     LAYOUT_PIN,
     LAYOUT_VISIBLE,
-    LAYOUT_PRIVATE, /* a folder in memory */
+    LAYOUT_PRIVATE,   /* a folder in memory */
+    LAYOUT_DEVICE,    /* stays as it is in a private /dev */
+    LAYOUT_TERMINALS, /* pseudo-terminals of its own */
     LAYOUT_WRITABLE,
     LAYOUT_READ_ONLY,
     LAYOUT_HIDDEN,
@@ -25,7 +27,8 @@ enum layout_kind {
 struct layout_item {
     enum layout_kind kind;
     const char *path;
-    unsigned mode;           /* of a private folder */
+    unsigned mode;           /* of a private folder... */
+    uint64_t bytes;          /* ...and its size; 0: as the request says */
     unsigned order;          /* of two with one path, the one added last counts */
     struct layout_item *top; /* the private folder in which its mount point is to be made,
                                 or NULL: it is there */

@@ -53,6 +53,13 @@ static bool configure(int fs, const char *key, const char *value)
     return !syscall(NR_FSCONFIG, fs, CONFIG_SET_STRING, key, value, 0);
 }
 
+static int create(int fs, enum mount_flags flags)
+{
+    if (syscall(NR_FSCONFIG, fs, CONFIG_CREATE, NULL, NULL, 0))
+        return -1;
+    return (int)syscall(NR_FSMOUNT, fs, FSMOUNT_WITH_CLOEXEC, (unsigned)flags);
+}
+
 int mount_memory(unsigned mode, uint64_t bytes, enum mount_flags flags)
 {
     char octal[16], size[32];
@@ -60,10 +67,17 @@ int mount_memory(unsigned mode, uint64_t bytes, enum mount_flags flags)
     snprintf(size, sizeof(size), "%llu", (unsigned long long)bytes);
     auto_fd int fs = (int)syscall(NR_FSOPEN, "tmpfs", FSOPEN_WITH_CLOEXEC);
     if (fs < 0 || !configure(fs, "mode", octal) ||
-            (bytes && !configure(fs, "size", size)) ||
-            syscall(NR_FSCONFIG, fs, CONFIG_CREATE, NULL, NULL, 0))
+            (bytes && !configure(fs, "size", size)))
         return -1;
-    return (int)syscall(NR_FSMOUNT, fs, FSMOUNT_WITH_CLOEXEC, (unsigned)flags);
+    return create(fs, flags);
+}
+
+int mount_terminals(enum mount_flags flags)
+{
+    auto_fd int fs = (int)syscall(NR_FSOPEN, "devpts", FSOPEN_WITH_CLOEXEC);
+    if (fs < 0 || !configure(fs, "mode", "0620") || !configure(fs, "ptmxmode", "0666"))
+        return -1;
+    return create(fs, flags);
 }
 
 static int set_flags(int fd, const char *path, enum mount_flags flags)

@@ -1,5 +1,6 @@
 /*
- * mounts.h - mounts as descriptors: the kernel's newer calls; used inside confine/.
+ * mounts.h - mounts as descriptors: the kernel's newer calls; used inside confine/ and by
+ * the launcher.
  *
  * A tree is copied, its attributes are set while nobody can see it, and then it is
  * attached.  The calls have their numbers here, because distributions ship headers that
@@ -26,6 +27,9 @@ int mount_copy(int fd);
 
 /* An empty file system in memory, or -1.  `bytes`: what it holds, 0 for a default. */
 int mount_memory(unsigned mode, uint64_t bytes, enum mount_flags flags);
+
+/* A file system of pseudo-terminals that nobody else has, or -1. */
+int mount_terminals(enum mount_flags flags);
 
 /* Add flags to a mount and all below it. */
 int mount_restrict(int fd, enum mount_flags flags);

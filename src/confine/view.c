@@ -1,12 +1,6 @@
-/*
- * First everything is copied and set up where nobody sees it, then all of / becomes
- * read-only, then the copies are attached.  So what can fail fails before anything has
- * changed, and a copy is what was looked at and not what has come in its place since.
- */
 #include "confine/view.h"
 
-#include "confine/layout.h"
-#include "confine/mounts.h"
+#include "confine/pieces.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,218 +9,15 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mount.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#define KEEP_OUT (MOUNT_READ_ONLY | MOUNT_NO_SET_ID | MOUNT_NO_DEVICES | MOUNT_NO_EXEC)
-
-/* What an item of the layout becomes. */
-struct piece {
-    int tree; /* the copy, -1: none is needed, or it is attached by now */
-    bool is_skipped;
-    struct stat was; /* what stood there when it was copied */
-};
-
-struct building {
-    const struct view_request *request;
-    struct view_status *status;
-    struct layout layout;
-    struct piece *pieces; /* beside layout.items */
-    int empty_folder;     /* an attached one that others are copied from, or -1 */
-};
 
 static bool stop(struct view_status *status, const char *step, int error)
 {
     status->failed = step;
     status->error = error;
     return false;
-}
-
-/* Not there, or not to be reached by us, and so by nobody in the view. */
-static bool is_out_of_reach(int error)
-{
-    return error == ENOENT || error == ENOTDIR || error == EACCES;
-}
-
-static enum mount_flags flags_of(enum layout_kind kind)
-{
-    enum mount_flags flags = MOUNT_NO_SET_ID | MOUNT_NO_DEVICES;
-    if (kind == LAYOUT_READ_ONLY || kind == LAYOUT_VISIBLE)
-        flags |= MOUNT_READ_ONLY;
-    return flags;
-}
-
-/* A device that cannot be opened, whatever the mode says and whoever asks. */
-static int copy_null(void)
-{
-    auto_fd int null = mount_open_path("/dev/null");
-    return null < 0 ? -1 : mount_copy(null);
-}
-
-static int make_tree(const struct building *b, const struct layout_item *item,
-        struct piece *piece, int fd)
-{
-    switch (item->kind) {
-    case LAYOUT_PRIVATE:
-        return mount_memory(item->mode, b->request->tmp_bytes, flags_of(item->kind));
-    case LAYOUT_HIDDEN:
-        return S_ISDIR(piece->was.st_mode) ? mount_memory(0, 4096, KEEP_OUT)
-                                           : copy_null();
-    case LAYOUT_PIN:
-    case LAYOUT_VISIBLE:
-    case LAYOUT_WRITABLE:
-    case LAYOUT_READ_ONLY:
-        break;
-    }
-    return mount_copy(fd);
-}
-
-static bool is_copied_later(const struct building *b, const struct layout_item *item,
-        const struct piece *piece)
-{
-    return item->kind == LAYOUT_HIDDEN && S_ISDIR(piece->was.st_mode) &&
-           b->empty_folder >= 0;
-}
-
-static int prepare(
-        struct building *b, const struct layout_item *item, struct piece *piece)
-{
-    auto_fd int fd = mount_open_path(item->path);
-    if (fd < 0 || fstat(fd, &piece->was)) {
-        piece->is_skipped = is_out_of_reach(errno);
-        return piece->is_skipped ? 0 : errno;
-    }
-    if (item->kind == LAYOUT_PRIVATE && !S_ISDIR(piece->was.st_mode)) {
-        piece->is_skipped = true;
-        return 0;
-    }
-    if (is_copied_later(b, item, piece))
-        return 0;
-    piece->tree = make_tree(b, item, piece, fd);
-    if (piece->tree < 0)
-        return errno;
-    if (item->kind == LAYOUT_PRIVATE)
-        return 0;
-    if (item->kind != LAYOUT_HIDDEN)
-        return mount_restrict(piece->tree, flags_of(item->kind));
-    if (S_ISDIR(piece->was.st_mode))
-        b->empty_folder = piece->tree;
-    return mount_restrict(piece->tree, KEEP_OUT);
-}
-
-static bool prepare_all(struct building *b)
-{
-    for (size_t i = 0; i < b->layout.count; i++) {
-        int error = prepare(b, &b->layout.items[i], &b->pieces[i]);
-        if (error)
-            return stop(b->status, "copy of a mount", error);
-    }
-    return true;
-}
-
-/* Make the folders above `path`, which is relative to `folder`, and what it is itself. */
-static int make_place(int folder, const char *path, bool is_dir)
-{
-    auto_fd int at = fcntl(folder, F_DUPFD_CLOEXEC, 0);
-    struct str rest = str_of(path);
-    while (rest.len) {
-        char name[256];
-        struct str part = str_cut(&rest, '/');
-        snprintf(name, sizeof(name), "%.*s", STR_ARG(part));
-        bool is_folder = rest.len || is_dir;
-        if (is_folder && mkdirat(at, name, 0755) && errno != EEXIST)
-            return -1;
-        int flags = is_folder ? O_PATH | O_DIRECTORY : O_CREAT | O_RDONLY;
-        int next = openat(at, name, flags | O_NOFOLLOW | O_CLOEXEC, 0600);
-        if (next < 0)
-            return -1;
-        close_fd(&at);
-        at = next;
-    }
-    int made = at;
-    at = -1;
-    return made;
-}
-
-/* Where `item` is to be attached; it must still be what was copied. */
-static int find_place(
-        struct building *b, const struct layout_item *item, const struct piece *piece)
-{
-    const struct piece *top = item->top ? &b->pieces[item->top - b->layout.items] : NULL;
-    if (top && !top->is_skipped)
-        return make_place(top->tree, item->path + strlen(item->top->path) + 1,
-                S_ISDIR(piece->was.st_mode));
-    auto_fd int fd = mount_open_path(item->path);
-    struct stat now;
-    if (fd < 0 || fstat(fd, &now))
-        return -1;
-    if (now.st_dev != piece->was.st_dev || now.st_ino != piece->was.st_ino) {
-        errno = ESTALE;
-        return -1;
-    }
-    int place = fd;
-    fd = -1;
-    return place;
-}
-
-static int attach(struct building *b, const struct layout_item *item, struct piece *piece)
-{
-    auto_fd int place = find_place(b, item, piece);
-    if (place < 0)
-        return errno;
-    if (piece->tree < 0) /* possible for what is attached, which the first one is */
-        piece->tree = mount_copy(b->empty_folder);
-    return piece->tree < 0 ? errno : mount_attach(piece->tree, place);
-}
-
-static void count_held(struct building *b)
-{
-    b->status->hidden = b->status->read_only = 0;
-    for (size_t i = 0; i < b->request->path_count; i++) {
-        b->status->hidden += b->request->paths[i].rule == VIEW_HIDDEN;
-        b->status->read_only += b->request->paths[i].rule == VIEW_READ_ONLY;
-    }
-}
-
-static bool attach_all(struct building *b)
-{
-    enum mount_flags all = MOUNT_NO_SET_ID;
-    int error = mount_restrict_all(b->layout.all_writable ? all : all | MOUNT_READ_ONLY);
-    if (error)
-        return stop(b->status, "read-only file system", error);
-    b->status->is_partial = true;
-    for (size_t i = 0; i < b->layout.count; i++) {
-        if (b->pieces[i].is_skipped)
-            continue;
-        error = attach(b, &b->layout.items[i], &b->pieces[i]);
-        if (error)
-            return stop(b->status, "mount", error);
-    }
-    b->status->is_partial = false;
-    count_held(b);
-    return true;
-}
-
-/* What is attached stays without its descriptor. */
-static void close_trees(struct building *b)
-{
-    for (size_t i = 0; i < b->layout.count; i++)
-        close_fd(&b->pieces[i].tree);
-}
-
-static void build_mounts(const struct view_request *request, struct view_status *status)
-{
-    auto_arena *arena = arena_create();
-    struct building b = { .request = request, .status = status, .empty_folder = -1 };
-    layout_make(request, arena, &b.layout);
-    b.pieces = arena_zalloc(arena, (b.layout.count + 1) * sizeof(*b.pieces));
-    for (size_t i = 0; i < b.layout.count; i++)
-        b.pieces[i].tree = -1;
-    if (prepare_all(&b))
-        attach_all(&b);
-    close_trees(&b);
 }
 
 static bool write_file(const char *path, const char *text)
@@ -271,7 +62,7 @@ void view_build(const struct view_request *request, const struct view_plan *plan
     status->has_user = plan->clone_flags & CLONE_NEWUSER;
     status->has_network = plan->clone_flags & CLONE_NEWNET;
     status->has_pids = plan->clone_flags & CLONE_NEWPID;
-    build_mounts(request, status);
+    pieces_mount(request, status);
     if (status->has_pids && !status->is_partial)
         status->has_proc = mount_proc();
 }

@@ -9,8 +9,8 @@
  *   - each writable folder is itself again, and cannot be renamed away,
  *   - each read-only path below them is read-only, the folders above it are pinned,
  *   - each hidden folder is an empty one, each hidden file a device nobody may open,
- *   - /tmp, /var/tmp and /dev/shm are empty and private if asked for, and so is /run,
- *     where the sockets of the system's services are.
+ *   - /tmp, /var/tmp and /dev/shm are empty and private if asked for, and so are /run,
+ *     where the sockets of the system's services are, and /dev with its disks.
  * What the request names below a private folder is there, at its place, unless it is
  * hidden.  Nothing is created in the user's tree: what does not exist is not mounted
  * over.
@@ -45,6 +45,7 @@ struct view_request {
     bool private_tmp;   /* /tmp, /var/tmp and /dev/shm of its own... */
     uint64_t tmp_bytes; /* ...that hold so much each; 0: as the kernel likes */
     bool private_run;   /* /run with nothing but what programs need */
+    bool private_dev;   /* /dev with nothing but null, zero, random, terminals */
     bool no_network;    /* a network namespace without any interface that is up */
     bool new_pids;      /* a PID namespace, System V IPC and /proc of its own */
 };
@@ -52,7 +53,7 @@ struct view_request {
 struct view_status {
     int error;          /* errno that kept it from being made, or 0 */
     const char *failed; /* the step: "user namespace", "mount namespace", ... or NULL */
-    bool is_partial;    /* it failed half-way: nobody should go on in it */
+    bool is_partial;    /* it failed half-way, or for one path: nobody should go on */
     size_t hidden, read_only; /* how many paths are held */
     bool has_user;            /* it is in a user namespace */
     bool has_pids, has_network, has_proc;

@@ -1,5 +1,6 @@
 #include "launch/child.h"
 
+#include "confine/mounts.h"
 #include "confine/parts.h"
 
 #include <errno.h>
@@ -49,17 +50,18 @@ struct rule_list {
     size_t count, cap;
 };
 
-/* What is not there needs no rule. */
+/* What is not there needs no rule, and a link is not what was meant. */
 static void allow(struct rule_list *rules, const char *path, enum landlock_access access)
 {
-    int fd = open(path, O_PATH | O_CLOEXEC);
+    int fd = mount_open_path(path);
     if (fd < 0)
         return;
     GROW(rules->items, rules->count, rules->cap);
     rules->items[rules->count++] = (struct landlock_rule){ fd, access };
 }
 
-static void allow_all(struct rule_list *rules, const struct job *job)
+static void allow_all(
+        struct rule_list *rules, const struct job *job, const struct view_status *view)
 {
     const enum landlock_access writing =
             LANDLOCK_READ | LANDLOCK_WRITE | LANDLOCK_SPECIAL;
@@ -71,9 +73,12 @@ static void allow_all(struct rule_list *rules, const struct job *job)
         allow(rules, temporary[i], writing);
     for (size_t i = 0; i < ARRAY_LEN(devices); i++)
         allow(rules, devices[i], LANDLOCK_DEVICE);
+    if (!view->error) /* the terminals of others are not there then */
+        allow(rules, "/dev/pts", LANDLOCK_DEVICE);
 }
 
-static void restrict_files(const struct job *job, struct child_held *held)
+static void restrict_files(
+        const struct job *job, const struct view_status *view, struct child_held *held)
 {
     int abi = landlock_abi(&held->landlock_error);
     if (job->max_landlock && abi > job->max_landlock)
@@ -81,7 +86,7 @@ static void restrict_files(const struct job *job, struct child_held *held)
     if (!abi)
         return;
     struct rule_list rules = { .count = 0 };
-    allow_all(&rules, job);
+    allow_all(&rules, job, view);
     const struct landlock_rules all = {
         .items = rules.items, .count = rules.count, .tcp = job->network
     };
@@ -105,7 +110,7 @@ static void confine(
 {
     uint32_t kept = view->has_user ? 0 : FILE_CAPABILITIES;
     held->privileges_error = drop_privileges(kept, kept);
-    restrict_files(job, held);
+    restrict_files(job, view, held);
     held->seccomp_error = seccomp_restrict_command(job->network, held->landlock_abi);
 }
 
@@ -132,6 +137,13 @@ static void make_tmpdir(const struct job *job)
     mkdir(path, 0700);
 }
 
+/* Where the policy looked: a link that has come in its place since is not followed. */
+static bool enter(const char *folder)
+{
+    auto_fd int fd = mount_open_path(folder);
+    return fd >= 0 && !fchdir(fd);
+}
+
 /* execve() takes char *const *, but changes nothing. */
 static char *const *as_vector(const char *const *strings)
 {
@@ -151,7 +163,7 @@ void child_run(const struct job *job, const struct view_status *view, int report
     if (!connect_streams())
         fail(report, &r, "streams");
     confine_close_others(&report, 1);
-    if (chdir(job->cwd))
+    if (!enter(job->cwd))
         fail(report, &r, "working directory");
     limit(job, &r.held);
     if (job->sandboxed) {

@@ -21,6 +21,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -45,6 +46,16 @@ static void volunteer_for_oom(void)
     auto_fd int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
     ssize_t n = fd < 0 ? -1 : write(fd, "500", 3);
     (void)n;
+}
+
+/* Each path of a view may take one until all is mounted. */
+static void raise_file_limit(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit))
+        return;
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 /* What the child tells its parent once it is the keeper, or why it cannot be. */
@@ -74,13 +85,14 @@ NORETURN static void be_first(const struct job *job, const struct view_request *
         const struct view_plan *plan, int parent)
 {
     struct settlement s;
+    prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
     view_build(request, plan, &s.view);
     s.is_keeper = s.view.has_pids && !s.view.is_partial;
     /* It stands beside the command: what that must not do, it cannot either. */
     uint32_t kept = s.view.has_user ? 0 : FILE_CAPABILITIES;
     if (drop_privileges(kept, kept))
         s.is_keeper = false;
-    prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+    prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0); /* some of that may have undone it */
     if (!is_open(parent) || !settle(parent, &s) || !s.is_keeper)
         _exit(1);
     close(parent);
@@ -119,6 +131,7 @@ static bool run_in_namespaces(const struct job *job, struct view_status *view)
         .private_tmp = true,
         .tmp_bytes = job->tmp_bytes,
         .private_run = true,
+        .private_dev = true,
         .no_network = !job->network,
         .new_pids = true };
     struct view_plan plan;
@@ -148,6 +161,7 @@ static void launch(const struct job *job)
 {
     struct view_status view = { .error = 0 };
     volunteer_for_oom();
+    raise_file_limit();
     if (job->sandboxed && run_in_namespaces(job, &view))
         return;
     if (view.is_partial) {

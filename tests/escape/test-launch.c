@@ -326,6 +326,36 @@ static void test_own_temporary_folder(void **state UNUSED)
     scene_end(&s);
 }
 
+/* No disks, no memory, nobody else's terminal; but what programs expect. */
+static void test_own_devices(void **state UNUSED)
+{
+    struct scene s;
+    struct outcome o;
+    if (!has_namespaces())
+        skip();
+    scene_begin(&s);
+    scene_shell(&s, "ls /dev | tr '\\n' ' '; ls /dev/pts", &o);
+    expect_exit(&o, 0,
+            "fd full null ptmx pts random shm stderr stdin stdout tty urandom zero "
+            "ptmx\n",
+            "");
+    outcome_finish(&o);
+    scene_shell(&s,
+            "echo x > /dev/null; echo y > /dev/stdout; cat < /dev/stdin; "
+            "head -c 3 /dev/zero | wc -c; echo z 2>/dev/null > /dev/full || echo full",
+            &o);
+    expect_exit(&o, 0, "y\n3\nfull\n", NULL);
+    outcome_finish(&o);
+    scene_shell(&s, "script -q -c 'test -t 0 && tty' /dev/null", &o);
+    expect_exit(&o, 0, "/dev/pts/0\r\n", "");
+    outcome_finish(&o);
+    const char *const argv[] = { "/bin/bash", "-c", "cat <(echo substituted)", NULL };
+    scene_run(&s, argv, &o);
+    expect_exit(&o, 0, "substituted\n", "");
+    outcome_finish(&o);
+    scene_end(&s);
+}
+
 static void test_environment_is_only_its_own(void **state UNUSED)
 {
     struct scene s;
@@ -341,23 +371,109 @@ static void test_environment_is_only_its_own(void **state UNUSED)
     scene_end(&s);
 }
 
-/* Root has no limit of this kind. */
+/* What was a folder when the policy looked may be a link by now. */
+static void test_links_in_the_way(void **state UNUSED)
+{
+    struct scene s;
+    struct outcome o;
+    furnish(&s);
+    assert_int_equal(symlink(s.outside, scene_path(&s, "ws/way")), 0);
+    scene_rule(&s, VIEW_WRITABLE, "ws/way");
+    scene_rule(&s, VIEW_HIDDEN, "ws/way/file");
+    scene_shell(&s, "echo x > way/new || cat .git/config", &o);
+    assert_string_equal(o.out, "config");
+    assert_false(scene_has(&s, "outside/new"));
+    assert_int_equal(is_held(&o, "protected"), has_namespaces());
+    outcome_finish(&o);
+    s.spec.cwd = scene_path(&s, "ws/way");
+    scene_shell(&s, "touch ran", &o);
+    assert_int_equal(o.end, COMMAND_NOT_STARTED);
+    assert_non_null(strstr(o.error.message, "working directory"));
+    assert_false(scene_has(&s, "outside/ran"));
+    outcome_finish(&o);
+    scene_end(&s);
+}
+
+/* One path that cannot be protected must not rid all others of their protection. */
+static void test_a_path_that_fails(void **state UNUSED)
+{
+    struct scene s;
+    struct outcome o;
+    char name[1024];
+    if (!has_namespaces())
+        skip();
+    furnish(&s);
+    memset(name, 'x', sizeof(name));
+    memcpy(name, "/", 1);
+    name[sizeof(name) - 1] = '\0';
+    s.rules[s.spec.path_count++] = (struct view_path){ VIEW_HIDDEN, name };
+    scene_shell(&s, "touch ran", &o);
+    assert_int_equal(o.end, COMMAND_NOT_STARTED);
+    assert_non_null(strstr(o.error.message, "view: File name too long"));
+    assert_false(scene_has(&s, "ws/ran"));
+    outcome_finish(&o);
+    scene_end(&s);
+}
+
+static void test_many_paths(void **state UNUSED)
+{
+    enum { COUNT = 2000 };
+    static struct view_path paths[COUNT + 1];
+    static char names[COUNT][192];
+    struct scene s;
+    struct outcome o;
+    scene_begin(&s);
+    paths[0] = (struct view_path){ VIEW_WRITABLE, s.ws };
+    for (unsigned i = 0; i < COUNT; i++) {
+        char name[32];
+        snprintf(name, sizeof(name), "ws/%u", i);
+        scene_write(&s, name, "x");
+        snprintf(names[i], sizeof(names[i]), "%s/%u", s.ws, i);
+        paths[i + 1] =
+                (struct view_path){ i % 2 ? VIEW_HIDDEN : VIEW_READ_ONLY, names[i] };
+    }
+    s.spec.paths = paths;
+    s.spec.path_count = COUNT + 1;
+    scene_shell(&s, "cat 1998 && ! cat 1999 2>/dev/null && ! echo y 2>/dev/null > 0", &o);
+    if (has_namespaces())
+        expect_exit(&o, 0, "x", NULL);
+    outcome_finish(&o);
+    scene_end(&s);
+}
+
+/* Every process that has `mark` in its command line, but us. */
+static unsigned count_running(const char *mark)
+{
+    char command[128];
+    unsigned count = 0;
+    snprintf(command, sizeof(command), "ps -eo args | grep -c '[%c]%s'", mark[0],
+            mark + 1);
+    FILE *pipe = popen(command, "r");
+    assert_int_equal(fscanf(pipe, "%u", &count), 1);
+    pclose(pipe);
+    return count;
+}
+
+/* Root has no limit of this kind.  Without a namespace everything of the user counts. */
 static void test_fork_bomb(void **state UNUSED)
 {
     struct scene s;
     struct outcome o;
-    if (!geteuid() || !has_namespaces())
+    if (!geteuid())
         skip();
     scene_begin(&s);
-    s.spec.max_processes = 64;
+    s.spec.max_processes = has_namespaces() ? 64 : 400;
     s.spec.timeout_ms = 3000;
     scene_shell(&s,
-            "i=0; while sleep 600 & do i=$((i+1)); echo $i; [ $i -lt 500 ] || break; "
-            "done",
-            &o);
-    assert_in_range(o.left_running, 20, 64);
+            "i=0; while sleep 87653 & do i=$((i+1)); [ $i -lt 500 ] || break; done", &o);
+    assert_in_range(o.left_running, 20, s.spec.max_processes);
+    assert_int_equal(count_running("sleep 87653"), 0);
     outcome_finish(&o);
-    scene_shell(&s, "f() { f | f & }; f; sleep 600", &o);
+    /* Whoever forks without end is found nevertheless. */
+    s.spec.timeout_ms = 500;
+    scene_shell(&s, "f() { sleep 0.01; f 87654 | f 87654 & }; f; sleep 600", &o);
+    assert_int_equal(o.end, COMMAND_TIMED_OUT);
+    assert_int_equal(count_running("f 87654"), 0);
     outcome_finish(&o);
     scene_shell(&s, "echo fine", &o);
     expect_exit(&o, 0, "fine\n", "");
@@ -375,19 +491,6 @@ static void test_limits(void **state UNUSED)
     expect_exit(&o, 0, "0\n500\n", "");
     outcome_finish(&o);
     scene_end(&s);
-}
-
-/* Every process that has `mark` in its command line, but us. */
-static unsigned count_running(const char *mark)
-{
-    char command[128];
-    unsigned count = 0;
-    snprintf(command, sizeof(command), "ps -eo args | grep -c '[%c]%s'", mark[0],
-            mark + 1);
-    FILE *pipe = popen(command, "r");
-    assert_int_equal(fscanf(pipe, "%u", &count), 1);
-    pclose(pipe);
-    return count;
 }
 
 static void be_server(struct scene *s)
@@ -457,7 +560,11 @@ static int run_all(void)
         cmocka_unit_test(test_network_allowed),
         cmocka_unit_test(test_ordinary_work),
         cmocka_unit_test(test_own_temporary_folder),
+        cmocka_unit_test(test_own_devices),
         cmocka_unit_test(test_environment_is_only_its_own),
+        cmocka_unit_test(test_links_in_the_way),
+        cmocka_unit_test(test_a_path_that_fails),
+        cmocka_unit_test(test_many_paths),
         cmocka_unit_test(test_fork_bomb),
         cmocka_unit_test(test_limits),
         cmocka_unit_test(test_server_is_killed),
