@@ -11,8 +11,8 @@ import { StdioClientTransport as StdioV2 } from '@modelcontextprotocol/client/st
 const top = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
 export const build = resolve(top, process.env.PADDOCK_BUILD ?? 'build');
 export const mcpath = join(build, 'src/mcpath');
-export const pyddock = join(build, 'src/pyddock');
 export const paddock = join(build, 'src/paddock');
+export const pyddock = join(build, 'src/pyddock');
 
 // Sanitizer settings must reach the server; the clients pass on only what they are given.
 const environment = Object.fromEntries(
@@ -22,17 +22,17 @@ const environment = Object.fromEntries(
 export const clients = {
   'SDK 1.x': {
     make: () => new ClientV1({ name: 'scenario', version: '1' }, { capabilities: {} }),
-    transport: (command, args) => new StdioV1({ command, args, env: environment, stderr: 'pipe' }),
+    transport: (command, args, env) => new StdioV1({ command, args, env: { ...environment, ...env }, stderr: 'pipe' }),
     call: (client, name, args, options) => client.callTool({ name, arguments: args }, undefined, options),
   },
   'SDK 2.x, handshake': {
     make: () => new ClientV2({ name: 'scenario', version: '1' }, { versionNegotiation: { mode: 'legacy' } }),
-    transport: (command, args) => new StdioV2({ command, args, env: environment, stderr: 'pipe' }),
+    transport: (command, args, env) => new StdioV2({ command, args, env: { ...environment, ...env }, stderr: 'pipe' }),
     call: (client, name, args, options) => client.callTool({ name, arguments: args }, options),
   },
   'SDK 2.x, 2026-07-28': {
     make: () => new ClientV2({ name: 'scenario', version: '1' }, { versionNegotiation: { mode: { pin: '2026-07-28' } } }),
-    transport: (command, args) => new StdioV2({ command, args, env: environment, stderr: 'pipe' }),
+    transport: (command, args, env) => new StdioV2({ command, args, env: { ...environment, ...env }, stderr: 'pipe' }),
     call: (client, name, args, options) => client.callTool({ name, arguments: args }, options),
   },
 };
@@ -49,20 +49,21 @@ export async function folder(t, files = {}) {
   return root;
 }
 
-/** A connected client of any server: tool(name, args) gives {text, isError}. */
-export async function connect(t, kind, program, args) {
+/** A connected client of a program: tool(name, args) gives {text, isError, result}. */
+export async function connect(t, kind, program, args, env = {}) {
   const { make, transport, call } = clients[kind];
   const client = make();
-  await client.connect(transport(program, args));
+  const pipe = transport(program, args, env);
+  await client.connect(pipe);
   t.after(() => client.close());
   const tool = async (name, toolArgs, requestOptions) => {
     const result = await call(client, name, toolArgs, requestOptions);
     return { text: result.content.map((block) => block.text).join(''), isError: result.isError === true, result };
   };
-  return { client, tool };
+  return { client, tool, pid: pipe.pid };
 }
 
-/** A session with mcpath: run(command) and edit({...}) give {text, isError}. */
+/** A session of mcpath: run(command) gives its text, edit({...}) {text, isError}. */
 export async function session(t, kind, root, options = []) {
   const { client, tool } = await connect(t, kind, mcpath, [root, ...options]);
   return {
