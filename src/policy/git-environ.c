@@ -20,13 +20,25 @@ static bool is_dropped(struct str name)
            str_starts(name, STR("SSH_ASKPASS")) || str_starts(name, STR("SSH_SK_"));
 }
 
-/* May an agent write the file that `dir` and `name` say? */
-static bool agent_writes(const struct git_call *call, const char *dir, const char *name)
+/* May an agent write this file? */
+static bool agent_writes(const struct git_call *call, const char *path)
 {
     struct str canonical;
-    const char *path = arena_printf(call->base.arena, "%s/%s", dir, name);
     return !deputy_resolve(&call->base, str_of(path), &canonical) ||
            path_allowed(call->base.paths, canonical, PATH_WRITE, NULL);
+}
+
+/* May an agent write this configuration, or what it includes? */
+static bool is_suspicious(
+        const struct git_call *call, const char *folder, const char *name)
+{
+    struct git_repo user = { 0 };
+    const char *path = arena_printf(call->base.arena, "%s/%s", folder, name);
+    if (agent_writes(call, path))
+        return true;
+    bool is_fine = git_repo_load_file(&call->base, &user, path);
+    refusal_clear(call->base.why);
+    return !is_fine;
 }
 
 /* The user's own configuration is the user's, as long as it is. */
@@ -37,21 +49,34 @@ static void settle_home(const struct git_call *call)
         deputy_env_set(base, "HOME", arena_cstr(base->arena, base->policy->home));
     const char *home = deputy_env_get(base, "HOME");
     const char *xdg = deputy_env_get(base, "XDG_CONFIG_HOME");
-    bool suspicious = home && (agent_writes(call, home, ".gitconfig") ||
-                                      agent_writes(call, home, ".config/git/config"));
-    suspicious = suspicious || (xdg && *xdg && agent_writes(call, xdg, "git/config"));
+    bool suspicious = home && (is_suspicious(call, home, ".gitconfig") ||
+                                      is_suspicious(call, home, ".config/git/config"));
+    suspicious = suspicious || (xdg && *xdg && is_suspicious(call, xdg, "git/config"));
     if (!suspicious)
         return;
     deputy_env_set(base, "GIT_CONFIG_GLOBAL", "/dev/null");
-    deputy_note(
-            base, "the user's configuration of git is not used: an agent may write it");
+    deputy_note(base,
+            "the user's configuration of git is not used: an agent may write it, "
+            "or it cannot be read");
+}
+
+/* Certificates that the user trusts, if no agent may write them. */
+static void keep_certificates(
+        const struct git_call *call, const char *name, const char *value)
+{
+    if (value && *value && !agent_writes(call, value))
+        deputy_env_set(&call->base, name, value);
 }
 
 void git_environment(const struct git_call *call, const char **overrides, size_t count)
 {
     const struct deputy_call *base = &call->base;
     bool writes = call->flags & GIT_WRITES, talks = call->flags & GIT_NETWORK;
+    const char *file = deputy_env_get(base, "GIT_SSL_CAINFO");
+    const char *folder = deputy_env_get(base, "GIT_SSL_CAPATH");
     deputy_env_drop(base, is_dropped);
+    keep_certificates(call, "GIT_SSL_CAINFO", file);
+    keep_certificates(call, "GIT_SSL_CAPATH", folder);
     settle_home(call);
     deputy_env_set(base, "PAGER", "cat");
     deputy_env_set(base, "GIT_PAGER", "cat");

@@ -146,6 +146,12 @@ static bool load_file(const struct deputy_call *call, struct git_repo *repo,
     return true;
 }
 
+bool git_repo_load_file(
+        const struct deputy_call *call, struct git_repo *repo, const char *path)
+{
+    return load_file(call, repo, path, 0);
+}
+
 bool git_repo_load(const struct deputy_call *call, struct git_repo *repo, struct str dir,
         struct str common)
 {

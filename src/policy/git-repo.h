@@ -21,7 +21,11 @@ struct git_repo {
 /* From the folder that git starts in.  False: refused. */
 MUST_CHECK bool git_repo_find(const struct deputy_call *call, struct git_repo *out);
 
-/* Add the settings of a repository's folder; a missing file is fine. */
+/* Add the settings of a file and of what it includes; a missing file is fine. */
+MUST_CHECK bool git_repo_load_file(
+        const struct deputy_call *call, struct git_repo *repo, const char *path);
+
+/* The same for the files of a repository's folder. */
 MUST_CHECK bool git_repo_load(const struct deputy_call *call, struct git_repo *repo,
         struct str dir, struct str common);
 

@@ -546,7 +546,16 @@ static void test_environment(void **state)
     world_variable(&w, "GIT_CONFIG_COUNT", "1");
     world_variable(&w, "GIT_CONFIG_KEY_0", "core.fsmonitor");
     world_variable(&w, "GIT_CONFIG_VALUE_0", world_path(&w, "evil.sh"));
+    world_variable(&w, "GIT_SSL_CAINFO", world_path(&w, "out/secret.txt"));
+    world_variable(&w, "GIT_SSL_CAPATH", world_path(&w, "ws"));
+    world_variable(&w, "GIT_SSL_NO_VERIFY", "1");
     world_ready(&w);
+    assert_true(world_try(&w, "git", ARGS("fetch"), ""));
+    assert_true(has_item(w.plan.env, arena_printf(w.arena, "GIT_SSL_CAINFO=%s",
+                                             world_path(&w, "out/secret.txt"))));
+    assert_false(has_item(w.plan.env, "GIT_SSL_NO_VERIFY=1"));
+    assert_false(has_item(w.plan.env,
+            arena_printf(w.arena, "GIT_SSL_CAPATH=%s", world_path(&w, "ws"))));
     run_plain(&w, ARGS("git", "diff"), "ws");
     assert_true(has_proof(&w));
     for (size_t i = 0; i < ARRAY_LEN(vectors); i++) {
@@ -565,6 +574,11 @@ static void test_home(void **state)
     setup_world(&w, "git config --unset user.name; git config --global user.name Home");
     assert_int_equal(plan_and_run(&w, ARGS("config", "user.name")), 0);
     assert_true(is_in_log(&w, "Home"));
+    script(&w, "git config --global include.path $PWD/inc; touch inc");
+    assert_int_not_equal(plan_and_run(&w, ARGS("config", "user.name")), 0);
+    assert_non_null(strstr(w.plan.notes.data, "an agent may write it"));
+    script(&w, "git config --global include.path /etc/none");
+    assert_int_equal(plan_and_run(&w, ARGS("config", "user.name")), 0);
     w.writable[1] = (struct policy_path){ .path = str_of(world_path(&w, "home")) };
     w.policy.writable_count = 2;
     world_ready(&w);
