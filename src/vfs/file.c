@@ -1,4 +1,5 @@
 #include "vfs/internal.h"
+#include "vfs/local.h"
 
 #include <errno.h>
 
@@ -30,6 +31,12 @@ int vfile_truncate(struct vfile *f, uint64_t size)
 int vfile_stat(struct vfile *f, struct vfs_stat *out)
 {
     return f->ops->stat ? f->ops->stat(f, out) : EOPNOTSUPP;
+}
+
+void vfile_lock(struct vfile *f)
+{
+    if (f->fd >= 0)
+        local_lock(f->fd);
 }
 
 int vfile_fd(const struct vfile *f)

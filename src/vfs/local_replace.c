@@ -50,10 +50,9 @@ static bool is_unchanged(const struct stat *st, const struct vfs_stat *expect)
            local_time_ns(&st->st_ctim) == expect->ctime_ns;
 }
 
-/* Until the file is closed.  Who holds it for long is no call of ours. */
-static void lock_old(const struct replacement *r)
+void local_lock(int fd)
 {
-    for (int ms = 0; ms < MAX_LOCK_MS && flock(r->old_fd, LOCK_EX | LOCK_NB); ms++)
+    for (int ms = 0; ms < MAX_LOCK_MS && flock(fd, LOCK_EX | LOCK_NB); ms++)
         poll(NULL, 0, 1);
 }
 
@@ -62,7 +61,7 @@ static void lock_old(const struct replacement *r)
 static int check_unchanged(const struct replacement *r)
 {
     struct stat now;
-    lock_old(r);
+    local_lock(r->old_fd);
     struct vfs_stat opened;
     if (fstatat(r->at->dir, r->at->name, &now, AT_SYMLINK_NOFOLLOW))
         return errno == ENOENT ? ESTALE : errno;

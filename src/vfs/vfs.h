@@ -238,6 +238,14 @@ MUST_CHECK int vfile_write(struct vfile *f, struct str data); /* all of it, or a
 MUST_CHECK int vfile_seek(struct vfile *f, uint64_t offset);
 MUST_CHECK int vfile_truncate(struct vfile *f, uint64_t size); /* or extend by zeros */
 MUST_CHECK int vfile_stat(struct vfile *f, struct vfs_stat *out);
+
+/*
+ * Let no vfs_replace() come between here and the closing of the file; it waits a little,
+ * then it finds the file changed.  Best effort: whoever holds the lock for long is no
+ * call of ours, and is not waited for.
+ */
+void vfile_lock(struct vfile *f);
+
 int vfile_fd(const struct vfile *f); /* for mmap and splice; -1 if there is none */
 void vfile_close(struct vfile *f);   /* NULL is fine */
 

@@ -15,7 +15,7 @@
 #define MAX_APPENDED 65536
 #define MAX_PARENTS  256
 
-enum { CONTEXT = 3 };
+enum { CONTEXT = 3, MAX_ATTEMPTS = 10 };
 
 static size_t count_lines(struct str text)
 {
@@ -214,35 +214,56 @@ static int write_addition(struct vfile *file, uint64_t size, struct str addition
     return errnum;
 }
 
-static bool append_to(struct append *a, struct vfile *file)
+static bool append_to(struct append *a, struct vfile *file, const struct vfs_stat *st)
 {
-    struct vfs_stat st;
-    int errnum = vfile_stat(file, &st);
-    if (errnum)
-        return fs_fail_errno(a->fs, "write to", &a->path, errnum);
-    if (st.type != VFS_FILE)
-        return fs_fail_type(a->fs, &a->path, st.type);
-    if (!read_tail(a, file, st.size))
+    if (st->type != VFS_FILE)
+        return fs_fail_type(a->fs, &a->path, st->type);
+    if (!read_tail(a, file, st->size))
         return true;
     if (!a->content.len) {
         buf_addf(a->fs->text, "content is empty: nothing was appended to '%.*s'.\n",
                 STR_ARG(a->path.given));
         return false;
     }
-    errnum = write_addition(file, st.size, make_addition(a));
+    int errnum = write_addition(file, st->size, make_addition(a));
     if (errnum)
         return fs_fail_errno(a->fs, "write to", &a->path, errnum);
     return tell_appended(a);
 }
 
-static bool append_existing(struct append *a)
+/* The file that has the name, locked: one that is replaced meanwhile would take what is
+ * appended with it.  ESTALE: it was. */
+static int open_locked(struct append *a, struct vfile **out, struct vfs_stat *st)
 {
+    struct vfs_stat named;
     struct vfile *file;
     int errnum =
             vfs_open(a->fs->vfs, a->path.at, VFS_READ | VFS_WRITE | VFS_APPEND, 0, &file);
     if (errnum)
+        return errnum;
+    vfile_lock(file);
+    errnum = vfile_stat(file, st);
+    if (!errnum)
+        errnum = vfs_stat(a->fs->vfs, a->path.at, VFS_FOLLOW, &named);
+    if (!errnum && (named.dev != st->dev || named.ino != st->ino))
+        errnum = ESTALE;
+    if (errnum)
+        vfile_close(file);
+    else
+        *out = file;
+    return errnum;
+}
+
+static bool append_existing(struct append *a)
+{
+    struct vfile *file;
+    struct vfs_stat st;
+    int errnum = ESTALE;
+    for (int i = 0; i < MAX_ATTEMPTS && errnum == ESTALE; i++)
+        errnum = open_locked(a, &file, &st);
+    if (errnum)
         return fs_fail_errno(a->fs, "write to", &a->path, errnum);
-    bool is_error = append_to(a, file);
+    bool is_error = append_to(a, file, &st);
     vfile_close(file);
     return is_error;
 }
