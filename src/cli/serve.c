@@ -6,6 +6,7 @@
 
 #include <signal.h>
 #include <stdio.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #define LAST_REPLIES_MS 500 /* for replies that the client has yet to read at the end */
@@ -193,6 +194,8 @@ static void serve_client(struct serve *s, const struct serve_config *config)
 bool serve_stdio(const struct serve_config *config, struct error *err)
 {
     struct serve s = { .mcp = NULL };
+    /* Our memory and environment hold what no command of the same user is to read. */
+    prctl(PR_SET_DUMPABLE, 0);
     bool ready = prepare(&s, config, err);
     if (ready)
         serve_client(&s, config);
