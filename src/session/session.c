@@ -1,7 +1,7 @@
 #include "session/session.h"
 
-#include "base/json.h"
 #include "base/log.h"
+#include "broker/problems.h"
 #include "session/worker.h"
 
 #include <stdio.h>
@@ -25,7 +25,7 @@ struct session {
     struct worker *worker;
     bool ready;                 /* the worker takes calls */
     bool used;                  /* it has run a call: there is state to lose */
-    bool problems_told;         /* what the kernel does not hold */
+    bool problems_told;         /* unless that is shared */
     bool lost;                  /* state was lost, and nobody was told yet */
     struct session_call *first; /* waiting */
     struct session_call **last; /* where the next one is linked in */
@@ -126,23 +126,10 @@ static void wait_ms(struct session *s, uint64_t ms)
     uv_timer_start(&s->timer, on_timer, ms, 0);
 }
 
-/* Once for each property that this machine cannot hold; for all workers alike. */
-static void tell_problems(struct session *s, struct str status)
-{
-    struct error err;
-    json_auto_t *json = NULL;
-    if (s->problems_told || !json_parse(status, &json, &err))
-        return;
-    s->problems_told = true;
-    const json_t *problems = json_object_get(json, "problems");
-    for (size_t i = 0; i < json_array_size(problems); i++)
-        log_line(LOG_WARN, "%.*s", STR_ARG(json_str(json_array_get(problems, i))));
-}
-
 static void on_ready(void *user, struct str status)
 {
     struct session *s = user;
-    tell_problems(s, status);
+    problems_tell(status, s->config.problems_told);
     uv_timer_stop(&s->timer);
     s->ready = true;
     pump(s);
@@ -235,6 +222,8 @@ struct session *session_create(const struct session_config *config)
 {
     struct session *s = xcalloc(1, sizeof(*s));
     s->config = *config;
+    if (!s->config.problems_told)
+        s->config.problems_told = &s->problems_told;
     s->last = &s->first;
     uv_timer_init(config->loop, &s->timer);
     s->timer.data = s;

@@ -30,6 +30,7 @@ struct session_config {
     bool stateless;        /* no call depends on another one: nothing is lost */
     session_idle_fn *idle; /* may be NULL: told when the last call has ended */
     void *idle_user;
+    bool *problems_told; /* shared by sessions that are alike, or NULL: problems.h */
 };
 
 /* Called once for each call that is not cancelled, from the loop.  `notes`: the JSON that

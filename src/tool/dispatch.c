@@ -28,6 +28,7 @@ struct dispatch {
     struct pool *pool;          /* the same */
     struct run_shell *commands; /* the same */
     struct dispatch_call *calls;
+    bool problems_told; /* of workers */
 };
 
 /* Take it off the list and free it. */
@@ -177,10 +178,11 @@ struct dispatch *dispatch_create(const struct dispatch_config *config)
 {
     struct dispatch *d = xcalloc(1, sizeof(*d));
     d->config = *config;
+    d->config.worker.problems_told = &d->problems_told;
     if (toolset_has_place(config->tools, TOOL_IN_SHELL))
-        d->shell = session_create(&config->worker);
+        d->shell = session_create(&d->config.worker);
     if (toolset_has_place(config->tools, TOOL_IN_POOL))
-        d->pool = pool_create(&config->worker, POOL_IDLE_MS);
+        d->pool = pool_create(&d->config.worker, POOL_IDLE_MS);
     if (toolset_has_place(config->tools, TOOL_IN_SERVER))
         d->commands = run_shell_create(&config->commands);
     return d;

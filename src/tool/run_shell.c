@@ -1,5 +1,6 @@
 #include "tool/run_shell.h"
 
+#include "broker/problems.h"
 #include "tool/describe.h"
 #include "tool/record.h"
 #include "tool/report.h"
@@ -25,6 +26,7 @@ struct run_shell {
     struct run_shell_config config;
     struct shell_call *calls;
     size_t count;
+    bool problems_told; /* of commands */
 };
 
 static void on_timer_closed(uv_handle_t *handle)
@@ -76,8 +78,12 @@ static void write_timeout(const struct shell_call *c, struct buf *out)
     double most = c->owner->config.policy->max_timeout_ms / 1e3;
     buf_add(out, STR("TimeoutError: the command did not end within its limit of "));
     describe_seconds(c->timeout_ms / 1e3, out);
-    buf_add(out, STR("s and was stopped, with all that it had started. Pass a larger "
-                     "'timeout' (at most "));
+    buf_add(out, STR("s and was stopped, with all that it had started. "));
+    if (c->timeout_ms >= c->owner->config.policy->max_timeout_ms) {
+        buf_add(out, STR("No call gets more: let it do less at a time.\n"));
+        return;
+    }
+    buf_add(out, STR("Pass a larger 'timeout' (at most "));
     describe_seconds(most, out);
     buf_add(out, STR("s) if it needs more time.\n"));
 }
@@ -111,6 +117,7 @@ static void on_command_done(void *user, const struct command_result *result)
     report_stream(&result->out, "output", c->raw, &out);
     report_stream(&result->err, "stderr", c->raw, &err);
     shell_notes_write(&c->plan, result, &err);
+    problems_tell(result->confinement, &c->owner->problems_told);
     c->command = NULL;
     c->outcome.is_error = !ended;
     c->outcome.exit_status = ended ? code : SHELL_NO_STATUS;
