@@ -120,8 +120,9 @@ static int prepare(
     if (is_copied_later(b, item, piece))
         return 0;
     piece->tree = make_tree(b, item, piece, fd);
+    piece->is_skipped = piece->tree < 0 && item->kind == LAYOUT_TERMINALS;
     if (piece->tree < 0)
-        return errno;
+        return piece->is_skipped ? 0 : errno;
     if (is_new(item->kind))
         return 0;
     if (item->kind != LAYOUT_HIDDEN)
@@ -196,6 +197,11 @@ static int attach(struct building *b, const struct layout_item *item, struct pie
     return piece->tree < 0 ? errno : mount_attach(piece->tree, place);
 }
 
+static bool is_private_dev(const struct layout_item *item)
+{
+    return item->kind == LAYOUT_PRIVATE && !strcmp(item->path, "/dev");
+}
+
 /* What a shell, and whoever opens a terminal, expects in /dev. */
 static void make_device_links(int dev)
 {
@@ -228,7 +234,7 @@ static bool attach_all(struct building *b)
         error = attach(b, &b->layout.items[i], &b->pieces[i]);
         if (error)
             return stop(b, "mount", error, true);
-        if (!strcmp(b->layout.items[i].path, "/dev"))
+        if (is_private_dev(&b->layout.items[i]))
             make_device_links(b->pieces[i].tree);
     }
     count_held(b);

@@ -22,6 +22,9 @@
  */
 int launching_main(const char *base, int (*tests)(void));
 
+/* A kernel without the call: for the rest of this process. */
+void take_call_away(unsigned nr);
+
 /* Is this the time with namespaces? */
 bool has_namespaces(void);
 
