@@ -37,7 +37,7 @@ struct command_plan {
      * as `.git` for `git commit`; and what stays read-only in them. */
     const char **writable, **read_only; /* NULL-terminated, absolute */
     struct str notes;     /* lines for who asked: what was not run, ...; or "" */
-    struct str if_failed; /* what may have made it fail, if it did; or "" */
+    struct str if_failed; /* what the kernel may have denied it; or "" */
 };
 
 /*

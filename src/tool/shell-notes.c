@@ -83,11 +83,12 @@ void shell_notes_write(const struct command_plan *plan,
     tell_lines(plan->notes, err_text);
     for (size_t i = 0; i < result->stray_count; i++)
         tell_stray(&result->strays[i], err_text);
-    if (failed && plan->sandbox != SANDBOX_NONE &&
-            has(&result->err, denied, ARRAY_LEN(denied))) {
+    bool was_denied = ended && plan->sandbox != SANDBOX_NONE &&
+                      has(&result->err, denied, ARRAY_LEN(denied));
+    if (failed && was_denied)
         tell_no_write(plan->section, err_text);
+    if (was_denied) /* git goes on after some of them, and exits with 0 */
         tell_lines(plan->if_failed, err_text);
-    }
     if (failed && !plan->network &&
             has(&result->err, unreachable, ARRAY_LEN(unreachable)))
         tell_no_network(plan->section, err_text);
