@@ -11,11 +11,12 @@
 
 #define MAX_PLACES 64
 #define MAX_DEPTH  32
+#define MAX_STEPS  1000 /* alternatives looked at */
 
 struct walk {
     struct arena *arena;
     struct conf_scripts *out;
-    unsigned depth;
+    unsigned depth, steps;
 };
 
 static bool is_repeat(struct str rest)
@@ -57,45 +58,43 @@ static void finish(struct walk *w, struct str text, struct str rest)
         add_place(w, STR(""));
 }
 
-/* The end of the group or set that starts `s`: the offset behind it, 0 if there is none.
- */
-static size_t skip_group(struct str s)
+/* Length of the set that starts `s`. */
+static size_t skip_set(struct str s)
 {
-    size_t depth = 0;
-    bool in_set = false;
-    for (size_t i = 0; i < s.len; i++) {
-        char c = s.data[i];
-        if (c == '\\')
-            i++;
-        else if (in_set)
-            in_set = c != ']';
-        else if (c == '[')
-            in_set = true, i += i + 1 < s.len && s.data[i + 1] == ']';
-        else if (c == '(')
-            depth++;
-        else if (c == ')' && --depth == 0)
-            return i + 1;
-    }
-    return 0;
+    size_t i = 1;
+    i += i < s.len && s.data[i] == '^';
+    i += i < s.len && s.data[i] == ']';
+    while (i < s.len && s.data[i] != ']')
+        i += s.data[i] == '\\' ? 2 : 1;
+    return i + 1;
 }
 
-/* Cuts `*rest` at the first "|" that is in no group. */
-static struct str cut_alternative(struct str *rest)
+/* Length of what starts `s`: a group, a set, an escape or a character.  The pattern has
+ * been compiled, so groups end and are not nested deeply. */
+static size_t skip_part(struct str s)
 {
-    for (size_t i = 0; i < rest->len; i++) {
-        char c = rest->data[i];
-        if (c == '|') {
-            struct str head = str_sub(*rest, 0, i);
-            *rest = str_from(*rest, i + 1);
-            return head;
-        }
-        if (c == '\\')
-            i++;
-        size_t group = c == '(' ? skip_group(str_from(*rest, i)) : 0;
-        i += group ? group - 1 : 0;
+    if (s.data[0] == '\\')
+        return 2;
+    if (s.data[0] == '[')
+        return skip_set(s);
+    size_t i = 1;
+    if (s.data[0] == '(') {
+        while (i < s.len && s.data[i] != ')')
+            i += skip_part(str_from(s, i));
+        i++;
     }
-    struct str head = *rest;
-    *rest = str_from(*rest, rest->len);
+    return i;
+}
+
+/* Cuts `*rest` at the first "|" that is in no group or set; `*more`: there is one. */
+static struct str cut_alternative(struct str *rest, bool *more)
+{
+    size_t i = 0;
+    while (i < rest->len && rest->data[i] != '|')
+        i += skip_part(str_from(*rest, i));
+    struct str head = str_sub(*rest, 0, i);
+    *more = i < rest->len;
+    *rest = str_from(*rest, i + 1);
     return head;
 }
 
@@ -106,23 +105,22 @@ static void walk_alternatives(
         struct walk *w, struct str text, struct str inside, struct str behind)
 {
     bool more = true;
-    while (more) {
-        size_t before = inside.len;
-        struct str one = cut_alternative(&inside);
-        more = one.len < before; /* there was a "|" */
+    while (more && w->steps++ < MAX_STEPS) {
+        struct str one = cut_alternative(&inside, &more);
         walk_pattern(w, text,
                 str_of(arena_printf(
                         w->arena, "%.*s%.*s", STR_ARG(one), STR_ARG(behind))));
     }
+    if (more)
+        add_place(w, STR("")); /* too many to follow: any place */
 }
 
 /* A group that is plain alternatives; false: it is not followed. */
 static bool walk_group(struct walk *w, struct str text, struct str rest)
 {
-    size_t end = skip_group(rest);
-    struct str behind = str_from(rest, end);
-    struct str inside = end ? str_sub(rest, 1, end - 2) : (struct str){ 0 };
-    if (!end || is_repeat(behind) || w->depth > MAX_DEPTH || w->out->count == MAX_PLACES)
+    size_t end = skip_part(rest);
+    struct str behind = str_from(rest, end), inside = str_sub(rest, 1, end - 2);
+    if (is_repeat(behind) || w->depth > MAX_DEPTH || w->out->count == MAX_PLACES)
         return false;
     if (str_starts(inside, STR("?:")))
         inside = str_from(inside, 2);

@@ -17,6 +17,8 @@ static void places_of(const char *pattern, struct buf *out)
                 STR_ARG(places.items[i].len ? places.items[i] : STR("<all>")));
 }
 
+#define FOUR "(a|b)(c|d)(e|f)(g|h)"
+
 static void test_script_places(void **state UNUSED)
 {
     static const struct {
@@ -43,13 +45,16 @@ static void test_script_places(void **state UNUSED)
         { "a/(b|c)*/x", "a" },
         { "a/(?P<n>b)/x", "a" },
         { "a/\\w+/x", "a" },
-        { "a/(b/x", "a" },
+        { "a/[|)/]x/y", "a" },
+        { "[]|]a/y", "<all>" },
+        { "(a|[)|]b)/y", "a|<all>" },
         { "[a-z]+/run", "<all>" },
         { ".*/run\\.sh", "<all>" },
         { "^\\./gradlew$", "./gradlew" },
         { "^\\.tool\\Z", ".tool" },
         { "^\\./gradlew", "<all>" },
         { "\\.tool", "<all>" },
+        { FOUR FOUR FOUR FOUR FOUR FOUR FOUR "|x/y", NULL },
         { "(a|b|c|d|e|f|g|h)(a|b|c|d|e|f|g|h)(a|b|c)/x", NULL },
     };
     auto_buf got = BUF(1 << 16);
