@@ -171,6 +171,11 @@ static void tell_lookalike(struct fs *fs, const struct fs_path *path)
     if (!find_gap(fs, path->at, &dir, &name) ||
             vfs_list(fs->vfs, dir, fs->arena, &entries, &count))
         return;
+    for (size_t i = 0; i < count; i++)
+        if (str_eq(entries[i].name, name)) {
+            buf_addf(fs->text, "\n'%.*s' is there, but it leads nowhere", STR_ARG(name));
+            return;
+        }
     auto_buf hint = BUF(4096);
     size_t prefix = dir.text.len > 1 ? dir.text.len + 1 : 1;
     struct lookalikes found = lookalikes_find(name, entries, count);

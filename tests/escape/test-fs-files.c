@@ -141,6 +141,9 @@ static void test_what_cannot_be_read(void **state)
     put_text(w, "README.md", "x");
     buf_addf(&path, "%s/pipe", w->folder);
     assert_int_equal(mkfifo(path.data, 0644), 0);
+    buf_clear(&path);
+    buf_addf(&path, "%s/dangling", w->folder);
+    assert_int_equal(symlink("nowhere", path.data), 0);
     static const struct {
         const char *args, *part, *other;
     } table[] = {
@@ -151,6 +154,7 @@ static void test_what_cannot_be_read(void **state)
         { "{'path':'nothing.txt'}", "File not found: 'nothing.txt'", NULL },
         { "{'path':'nothing/x.txt'}", "File not found: 'nothing/x.txt'", NULL },
         { "{'path':'README.md/x'}", "File not found", NULL },
+        { "{'path':'dangling'}", "File not found: 'dangling'", "leads nowhere" },
         { "{'path':'at 2.txt'}", "U+202F (narrow no-break space)",
                 "at\xe2\x80\xaf"
                 "2.txt" },
