@@ -14,7 +14,7 @@
 
 #include "base/wire.h"
 #include "broker/collect.h"
-#include "confine/job.h"
+#include "broker/command-job.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -22,12 +22,10 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
-#include <sys/sysinfo.h>
 #include <unistd.h>
 
 #define MAX_ANSWER ((size_t)1 << 20)
 #define CHUNK      ((size_t)1 << 16)
-#define MAX_EXTRA  4 /* paths that are made visible beside those of the spec */
 
 /* From the request to the report of the end: 2 s in the launcher, and some for us. */
 #define STOP_MS  4000
@@ -382,62 +380,6 @@ static void on_stream_read(uv_stream_t *pipe, ssize_t n, const uv_buf_t *bytes)
     }
 }
 
-/* What a private folder would hide although the command needs it. */
-static size_t add_visible(
-        const struct command_spec *spec, struct arena *arena, struct view_path *paths)
-{
-    size_t count = 0;
-    const char *name = strrchr(spec->program, '/');
-    struct str folder = { spec->program, (size_t)(name - spec->program) };
-    if (folder.len)
-        paths[count++] = (struct view_path){ VIEW_VISIBLE, arena_cstr(arena, folder) };
-    paths[count++] = (struct view_path){ VIEW_VISIBLE, spec->program };
-    paths[count++] = (struct view_path){ VIEW_VISIBLE, spec->cwd };
-    for (const char *const *v = spec->env; *v; v++)
-        if (!strncmp(*v, "HOME=/", 6)) {
-            paths[count++] = (struct view_path){ VIEW_VISIBLE, *v + 5 };
-            break;
-        }
-    return count;
-}
-
-/* It is memory, after all. */
-static uint64_t default_tmp_bytes(void)
-{
-    struct sysinfo info;
-    if (sysinfo(&info))
-        return COMMAND_TMP_BYTES;
-    uint64_t quarter = (uint64_t)info.totalram * info.mem_unit / 4;
-    return quarter < COMMAND_TMP_BYTES ? quarter : COMMAND_TMP_BYTES;
-}
-
-static bool write_job(const struct command_spec *spec, struct buf *out, struct error *err)
-{
-    auto_arena *arena = arena_create();
-    assert(spec->program[0] == '/' && spec->cwd[0] == '/');
-    struct view_path *paths =
-            arena_alloc(arena, (spec->path_count + MAX_EXTRA) * sizeof(*paths));
-    size_t count = add_visible(spec, arena, paths);
-    if (spec->path_count)
-        memcpy(paths + count, spec->paths, spec->path_count * sizeof(*paths));
-    const struct job job = { .program = spec->program,
-        .cwd = spec->cwd,
-        .argv = spec->argv,
-        .env = spec->env,
-        .paths = paths,
-        .path_count = count + spec->path_count,
-        .sandboxed = spec->sandboxed,
-        .network = spec->network,
-        .max_processes =
-                spec->max_processes ? spec->max_processes : COMMAND_MAX_PROCESSES,
-        .tmp_bytes = spec->tmp_bytes ? spec->tmp_bytes : default_tmp_bytes(),
-        .max_landlock = spec->max_landlock };
-    job_write(&job, out);
-    if (out->full)
-        return error_set(err, ERR_LIMIT, "the command's arguments are too long");
-    return true;
-}
-
 /* Names in the arena, so that the spec need not live on. */
 static const char *const *copy_strings(const char *const *strings, struct arena *arena)
 {
@@ -513,7 +455,7 @@ bool command_start(uv_loop_t *loop, const struct command_spec *spec,
     int out_ends[2], err_ends[2], pidfd;
     struct helper launcher;
     auto_buf job = BUF(WIRE_MAX_MESSAGE + 64);
-    if (!write_job(spec, &job, err))
+    if (!command_job_write(spec, &job, err))
         return false;
     if (pipe2(out_ends, O_CLOEXEC))
         return error_errno(err, errno, "cannot make a pipe");

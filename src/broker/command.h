@@ -10,9 +10,9 @@
  * the pipes and is then killed.  On timeout and cancellation: SIGTERM to all of it, 2 s,
  * SIGKILL.  If the server ends, however, all of it ends at once.
  *
- * In its view /tmp, /var/tmp, /dev and /run are its own.  If they lie there, these
- * are visible nevertheless: the folder of the program, the working directory, the $HOME
- * that it is given, and what `paths` names.
+ * In its view /tmp, /var/tmp, /dev and /run are its own.  If they lie in a temporary
+ * folder, these are visible nevertheless: the folder of the program, the working
+ * directory and the $HOME that it is given.  What `paths` names is visible anywhere.
  */
 #ifndef BROKER_COMMAND_H
 #define BROKER_COMMAND_H

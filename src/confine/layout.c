@@ -186,6 +186,20 @@ static void find_tops(struct layout *layout)
     }
 }
 
+/* "/a/b": with "..", two names for one place would not be seen to be one. */
+static bool is_normal(const char *path)
+{
+    struct str rest = str_from(str_of(path), 1);
+    if (path[0] != '/' || (rest.len && path[strlen(path) - 1] == '/'))
+        return false;
+    while (rest.len) {
+        struct str name = str_cut(&rest, '/');
+        if (!name.len || str_is(name, ".") || str_is(name, ".."))
+            return false;
+    }
+    return true;
+}
+
 static void collect(
         const struct view_request *request, struct collection *c, struct layout *out)
 {
@@ -197,7 +211,9 @@ static void collect(
         add_all(c, dev, ARRAY_LEN(dev));
     for (size_t i = 0; i < request->path_count; i++) {
         const struct view_path *path = &request->paths[i];
-        if (strcmp(path->path, "/"))
+        if (!is_normal(path->path))
+            out->is_malformed |= path->rule != VIEW_VISIBLE; /* that can be left out */
+        else if (strcmp(path->path, "/"))
             add(c, (struct layout_item){
                            .kind = kind_of(path->rule), .path = path->path });
         else

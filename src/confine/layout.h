@@ -38,6 +38,7 @@ struct layout {
     struct layout_item *items;
     size_t count;
     bool all_writable; /* "/" is a writable folder */
+    bool is_malformed; /* a path is not written as it has to be: no view at all */
 };
 
 /* Everything lives in `arena`, but the paths, which are the request's. */

@@ -256,7 +256,9 @@ void pieces_mount(const struct view_request *request, struct view_status *status
     b.pieces = arena_zalloc(arena, (b.layout.count + 1) * sizeof(*b.pieces));
     for (size_t i = 0; i < b.layout.count; i++)
         b.pieces[i].tree = -1;
-    if (prepare_all(&b))
+    if (b.layout.is_malformed)
+        stop(&b, "path", EINVAL, true);
+    else if (prepare_all(&b))
         attach_all(&b);
     close_trees(&b);
 }

@@ -197,6 +197,24 @@ void scene_end(struct scene *s)
     assert_int_equal(system(command), 0);
 }
 
+char *scene_inventory(const struct scene *s)
+{
+    static char text[8192];
+    char command[512];
+    snprintf(command, sizeof(command),
+            "cd '%s' && find . -path ./ws -prune -o -printf '%%p %%m %%s %%T@ %%U\\n' | "
+            "sort; "
+            "find ws ! -type d -printf '%%p %%m %%s %%T@ %%U\\n' | sort; "
+            "find ws/.git ws/deep/scripts ws/secret -printf '%%p %%m %%T@\\n'; "
+            "find . -type f -exec cksum {} + | sort",
+            s->folder);
+    FILE *pipe = popen(command, "r");
+    size_t len = fread(text, 1, sizeof(text) - 1, pipe);
+    assert_int_equal(pclose(pipe), 0);
+    text[len] = '\0';
+    return strdup(text);
+}
+
 static char *copy(struct str s)
 {
     char *text = xmalloc(s.len + 1);

@@ -65,6 +65,9 @@ void scene_rule(struct scene *s, enum view_rule rule, const char *name);
 void scene_write(const struct scene *s, const char *name, const char *text);
 bool scene_has(const struct scene *s, const char *name);
 
+/* Names, modes, sizes, times and content of everything in its folder; to be freed. */
+char *scene_inventory(const struct scene *s);
+
 /* Runs to its end.  `argv` is NULL-terminated; argv[0] with a slash is the program. */
 void scene_run(struct scene *s, const char *const *argv, struct outcome *out);
 void scene_shell(struct scene *s, const char *script, struct outcome *out);

@@ -114,6 +114,25 @@ static void test_order(void **state UNUSED)
     assert_int_equal(layout.count, 5);
 }
 
+/* Two names for one place would get round the order. */
+static void test_odd_names(void **state UNUSED)
+{
+    static const char *const names[] = { "/tmp/../etc", "/tmp//x", "/tmp/x/", "/./tmp",
+        "/tmp/..", "/tmp/.", "tmp", "", "//", "/tmp/x/../../y" };
+    for (size_t i = 0; i < ARRAY_LEN(names); i++)
+        for (enum view_rule rule = VIEW_WRITABLE; rule <= VIEW_VISIBLE; rule++) {
+            auto_arena *arena = arena_create();
+            const struct view_path path = { rule, names[i] };
+            const struct view_request request = {
+                .paths = &path, .path_count = 1, .private_tmp = true
+            };
+            struct layout layout;
+            layout_make(&request, arena, &layout);
+            assert_int_equal(layout.is_malformed, rule != VIEW_VISIBLE);
+            assert_int_equal(layout.count, 3);
+        }
+}
+
 static void test_below(void **state UNUSED)
 {
     assert_true(layout_is_below("/a/b", "/a"));
@@ -128,6 +147,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_layouts),
         cmocka_unit_test(test_order),
+        cmocka_unit_test(test_odd_names),
         cmocka_unit_test(test_below),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
