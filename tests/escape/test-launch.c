@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -247,23 +248,60 @@ static void run_on_old_kernel(unsigned missing)
     scene_end(&s);
 }
 
+/* In a child, because a call does not come back. */
+static void check_without(unsigned call, void (*check)(unsigned call))
+{
+    int status;
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (!pid) {
+        check(call); /* does not return here if it fails */
+        _exit(0);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+}
+
 /* Without one of the newer calls for mounts there is no view, but all the rest. */
 static void test_old_kernel(void **state UNUSED)
 {
-    static const unsigned calls[] = { 428, 430,
-        442 }; /* open_tree, fsopen, mount_setattr */
     if (!has_namespaces())
         skip();
-    for (size_t i = 0; i < ARRAY_LEN(calls); i++) {
-        int status;
-        pid_t pid = fork();
-        if (!pid) {
-            run_on_old_kernel(calls[i]); /* leaves by exit() if it fails */
-            _exit(0);
-        }
-        assert_int_equal(waitpid(pid, &status, 0), pid);
-        assert_int_equal(status, 0);
-    }
+    check_without(428, run_on_old_kernel); /* open_tree */
+    check_without(430, run_on_old_kernel); /* fsopen */
+    check_without(442, run_on_old_kernel); /* mount_setattr */
+}
+
+static void run_without_power(unsigned missing)
+{
+    struct scene s;
+    struct ears e;
+    struct outcome o;
+    take_call_away(missing);
+    furnish(&s);
+    open_ears(&e, &s);
+    run_hostile(&s, &e, &o);
+    assert_false(is_held(&o, "protected"));
+    assert_true(is_held(&o, "writes") && is_held(&o, "network") && is_held(&o, "kill"));
+    assert_non_null(strstr(o.confinement, "mount namespace"));
+    outcome_finish(&o);
+    close_ears(&e);
+    /* We are still who we are. */
+    char expected[32];
+    snprintf(expected, sizeof(expected), "%d %d\n", getuid(), getgid());
+    scene_shell(&s, "echo $(id -u) $(id -g); sleep 87655 &", &o);
+    expect_exit(&o, 0, expected, "");
+    assert_int_equal(o.left_running, 1);
+    outcome_finish(&o);
+    scene_end(&s);
+}
+
+/* Some systems let everybody make a user namespace, and do nothing in it. */
+static void test_powerless_namespace(void **state UNUSED)
+{
+    if (!has_namespaces())
+        skip();
+    check_without(SYS_mount, run_without_power);
 }
 
 static void test_network_allowed(void **state UNUSED)
@@ -468,6 +506,7 @@ static int run_all(void)
         cmocka_unit_test(test_nothing_gets_through),
         cmocka_unit_test(test_old_landlock),
         cmocka_unit_test(test_old_kernel),
+        cmocka_unit_test(test_powerless_namespace),
         cmocka_unit_test(test_network_allowed),
         cmocka_unit_test(test_ordinary_work),
         cmocka_unit_test(test_own_temporary_folder),
