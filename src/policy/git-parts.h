@@ -48,4 +48,7 @@ void git_environment(const struct git_call *call, const char **overrides, size_t
  * the way; what to say if it fails. */
 void git_profile(struct git_call *call);
 
+/* git-ask.c: what is to be asked of git before it is let at the work tree. */
+void git_ask_first(const struct git_call *call);
+
 #endif

@@ -72,9 +72,11 @@ bool deputy_git(const struct policy *policy, const struct path_policy *paths,
                    git_repo_find(&call.base, &call.repo) && git_files_allowed(&call) &&
                    git_remotes_allowed(&call) &&
                    git_repo_load_nested(&call.base, &call.repo) && git_neutralise(&call);
-    if (allowed)
-        git_profile(&call);
-    return allowed;
+    if (!allowed)
+        return false;
+    git_profile(&call);
+    git_ask_first(&call);
+    return true;
 }
 
 /* Where the arguments of the subcommand begin; `*command` is NULL if there is none. */

@@ -194,34 +194,90 @@ static bool decide(struct shell_call *c, const json_t *args,
     return false;
 }
 
-static bool start(struct shell_call *c, struct buf *why)
+/* Start the program of the plan; false: `why` says what is wrong. */
+static bool start_with(struct shell_call *c, const struct command_plan *plan,
+        command_done_fn *done, struct buf *why)
 {
     const struct run_shell_config *config = &c->owner->config;
     struct error err;
     size_t count;
-    const struct view_path *paths = shell_view(config->paths, &c->plan, c->arena, &count);
+    const struct view_path *paths = shell_view(config->paths, plan, c->arena, &count);
     const struct command_spec spec = {
         .launcher = config->launcher,
-        .program = c->plan.program,
-        .argv = c->plan.argv,
-        .env = c->plan.env,
-        .cwd = c->plan.cwd,
-        .sandboxed = c->plan.sandbox != SANDBOX_NONE,
-        .network = c->plan.network,
+        .program = plan->program,
+        .argv = plan->argv,
+        .env = plan->env,
+        .cwd = plan->cwd,
+        .sandboxed = plan->sandbox != SANDBOX_NONE,
+        .network = plan->network,
         .paths = paths,
         .path_count = count,
         .timeout_ms = c->timeout_ms,
         .keep_bytes = REPORT_KEEP_BYTES,
         .keep_tail_bytes = REPORT_KEEP_BYTES,
-        .must_not_appear = shell_absent(config->paths, &c->plan, c->arena),
+        .must_not_appear = shell_absent(config->paths, plan, c->arena),
         .quarantine = arena_printf(c->arena, "%.*s/.pyddock/quarantine",
                 STR_ARG(path_policy_workspace(config->paths))),
     };
-    if (!c->plan.program)
-        buf_addf(why, "Command not found: '%s'", c->plan.argv[0]);
-    else if (!command_start(config->loop, &spec, on_command_done, c, &c->command, &err))
+    if (!plan->program)
+        buf_addf(why, "Command not found: '%s'", plan->argv[0]);
+    else if (!command_start(config->loop, &spec, done, c, &c->command, &err))
         buf_add(why, str_of(err.message));
     return !why->len;
+}
+
+static command_done_fn on_answer;
+
+/* What is asked before may look, and no more. */
+static bool ask_first(struct shell_call *c, struct buf *why)
+{
+    struct command_plan asking = c->plan;
+    asking.argv = c->plan.asks_first;
+    asking.writable = asking.read_only = NULL;
+    asking.network = false;
+    return start_with(c, &asking, on_answer, why);
+}
+
+static bool start(struct shell_call *c, struct buf *why)
+{
+    return c->plan.asks_first ? ask_first(c, why)
+                              : start_with(c, &c->plan, on_command_done, why);
+}
+
+static void refuse_for(struct shell_call *c, struct str files)
+{
+    auto_buf why = BUF(files.len + 4096);
+    auto_refusal refusal;
+    refusal_init(&refusal);
+    refusal_begin(&refusal, "protected-files", &c->plan.section->origin);
+    buf_add(&refusal.what, STR("the command would change files that are protected:"));
+    for (unsigned shown = 0; files.len && shown < 20; shown++) {
+        struct str file = str_cut(&files, '\n');
+        buf_addf(&refusal.what, "%s %.*s", shown ? "," : "", STR_ARG(file));
+    }
+    buf_addf(&refusal.what, "%s; nothing was done", files.len ? ", ..." : "");
+    buf_addf(&refusal.rule, "[shell.%.*s] sandbox = \"workspace\"",
+            STR_ARG(c->plan.section->name));
+    buf_add(&refusal.hint, STR("Take the other files one by one (git restore "
+                               "--source=REVISION -- PATH), or ask the user to do it."));
+    c->outcome.refused = true;
+    buf_add(&c->rule, buf_str(&refusal.rule));
+    refusal_write(&refusal, &why);
+    refuse(c, buf_str(&why));
+}
+
+/* The program has said which protected files are concerned; if it could not tell, the
+ * kernel holds them all the same. */
+static void on_answer(void *user, const struct command_result *result)
+{
+    struct shell_call *c = user;
+    auto_buf why = BUF((size_t)1 << 16);
+    c->command = NULL;
+    bool ended_well = result->end == COMMAND_EXITED && !result->status;
+    if (ended_well && result->out.head.len)
+        refuse_for(c, result->out.head);
+    else if (!start_with(c, &c->plan, on_command_done, &why))
+        refuse(c, buf_str(&why));
 }
 
 static struct shell_call *create_call(

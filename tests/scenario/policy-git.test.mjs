@@ -91,3 +91,33 @@ test('other repositories: only those that no agent could have made', async (t) =
     assert.ok(isRefusal(await shell('git', ['fetch', url])), url);
   assert.match((await shell('git', ['status'], { cwd: 'bare' })).text, /looks like a repository by itself/);
 });
+
+test('a checkout that would change what is protected is refused before it begins', async (t) => {
+  const w = await workspace(t, {
+    policy: '[shell.scripts]\ncommand = "tools/.*"\nmode = "allow"\n',
+    files: { 'a.txt': 'one\n', 'tools/go.sh': 'echo one\n' },
+    repository: true,
+  });
+  git(w, 'branch', 'plain');
+  await writeFile(join(w.root, 'a.txt'), 'two\n');
+  git(w, 'commit', '-qam', 'second');
+  await writeFile(join(w.root, 'a.txt'), 'three\n');
+  await writeFile(join(w.root, 'tools/go.sh'), 'echo three\n');
+  git(w, 'checkout', '-qb', 'other');
+  git(w, 'commit', '-qam', 'third');
+  git(w, 'checkout', '-q', 'main');
+  const s = await serve(t, w);
+  for (const args of [['reset', '--hard', 'other'], ['checkout', 'other'], ['switch', 'other'],
+    ['merge', 'other'], ['cherry-pick', 'other'], ['rebase', 'other']]) {
+    const refused = await s.shell('git', args);
+    assert.ok(isRefusal(refused), `git ${args.join(' ')}: ${refused.text}`);
+    assert.match(refused.text, /tools\/go\.sh; nothing was done/);
+    assert.equal(git(w, 'status', '--porcelain'), '', args.join(' '));
+    assert.equal(git(w, 'rev-parse', 'HEAD'), git(w, 'rev-parse', 'main'));
+  }
+  for (const args of [['checkout', 'plain'], ['switch', 'main'], ['reset', '--hard', 'plain'],
+    ['merge', 'main@{1}'], ['checkout', '-b', 'new'], ['checkout', 'a.txt']])
+    assert.match((await s.shell('git', args)).text, /EXIT CODE: 0 ---$/, args.join(' '));
+  await s.shell('git', ['restore', '--source=other', '--', 'a.txt']);
+  assert.equal(await readFile(join(w.root, 'a.txt'), 'utf8'), 'three\n');
+});
