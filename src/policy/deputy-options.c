@@ -57,14 +57,19 @@ static struct option find(const struct option_reader *r, struct str name)
     return best;
 }
 
-/* The value in the next argument, if there is one. */
-static void take_next(struct option_reader *r, struct option_word *w)
+/*
+ * The value in the next argument, if there is one.  Behind an abbreviation it is left
+ * there, to be read once more: the name may be that of an option that no table has, and
+ * that takes none.
+ */
+static void take_next(struct option_reader *r, struct option_word *w, bool is_sure)
 {
     if (r->next >= r->count)
         return;
     w->has_value = true;
     w->value_at = r->next;
-    w->value = r->args[r->next++];
+    w->value = r->args[r->next];
+    r->next += is_sure;
 }
 
 static void read_long(struct option_reader *r, struct option_word *w, struct str arg)
@@ -76,9 +81,9 @@ static void read_long(struct option_reader *r, struct option_word *w, struct str
         w->has_value = true;
         w->value = value;
     } else if (w->option.arity == OPTION_VALUE) {
-        take_next(r, w);
+        take_next(r, w, str_eq(w->option.name, w->text));
     }
-    r->doubt = !w->option.name.len && !w->has_value;
+    r->doubt = w->text.len == arg.len && !str_eq(w->option.name, w->text);
 }
 
 /* One letter of `-abc`; what follows it is its value or the next letters. */
@@ -96,7 +101,7 @@ static void read_short(struct option_reader *r, struct option_word *w)
         w->value = r->rest;
         r->rest = STR("");
     } else if (w->option.arity == OPTION_VALUE) {
-        take_next(r, w);
+        take_next(r, w, true);
     }
 }
 

@@ -17,7 +17,8 @@
  * `~`, `^` and `!` after `*` are switches: --ext-diff*~.
  *
  * Everything is read towards the dangerous side.  An abbreviation is the most dangerous
- * option that it may stand for.  An option that no table names is a switch, and a `--`
+ * option that it may stand for, or none of them: the argument behind it is read as its
+ * value and once more by itself.  An option that no table names is a switch, and a `--`
  * right behind it may be its value, so it does not end the options.
  */
 #ifndef POLICY_DEPUTY_OPTIONS_H

@@ -13,7 +13,8 @@ const struct options git_global_options = {
  * that reads its operands as revisions. */
 static const struct options diff_options = {
     "--output> -O< --ext-diff*~ --textconv*~ --no-index --text --color --full-index "
-    "--abbrev? --color-words? --dirstat? --format? --ignore-submodules? --pretty? "
+    "--abbrev? --color-moved? --color-words? --dirstat? --format? --ignore-submodules? "
+    "--pretty? "
     "--stat? --submodule? --word-diff? -B? -C? -M? -U? -X? --anchored= "
     "--color-moved-ws= --diff-algorithm= --diff-filter= --dst-prefix= --find-object= "
     "--ignore-matching-lines= --inter-hunk-context= --line-prefix= "
@@ -74,8 +75,9 @@ static const char submodule_config[] = "submodules have repositories of their ow
 static const struct git_command commands[] = {
     { "add", GIT_WRITES | GIT_STORES, TAKES("--pathspec-from-file< --chmod="), NULL },
     { "am", GIT_WRITES | GIT_STORES | GIT_READS_FILES | GIT_CHECKS_OUT,
-            TAKES(SIGNS "--directory= --empty= --exclude= --include= --patch-format= "
-                        "--quoted-cr= --whitespace= -C= -p="),
+            TAKES(SIGNS
+                    "--skip --directory= --empty= --exclude= --include= --patch-format= "
+                    "--quoted-cr= --whitespace= -C= -p="),
             NULL },
     { "annotate", GIT_TEXTCONV, TAKES_LOG(BLAMES), NULL },
     { "apply", GIT_WRITES | GIT_STORES | GIT_READS_FILES | GIT_CHECKS_OUT,
@@ -90,11 +92,12 @@ static const struct git_command commands[] = {
             NULL },
     { "blame", GIT_TEXTCONV, TAKES_LOG(BLAMES), NULL },
     { "branch", GIT_WRITES | GIT_TEXT,
-            TAKES(REFS "-l --list --set-upstream-to= --unset-upstream --edit-description "
+            TAKES(REFS "-l --list --set-upstream --set-upstream-to= --unset-upstream "
+                       "--edit-description "
                        "-u= --track? -t? --abbrev?"),
             NULL },
     { "cat-file", GIT_TEXT,
-            TAKES("--batch? --batch-check? --batch-command? --filter? --path= "
+            TAKES("--batch? --batch-check? --batch-command? --filter= --path= "
                   "--filters --textconv"),
             NULL },
     { "check-attr", 0, NONE, NULL },
@@ -107,8 +110,9 @@ static const struct git_command commands[] = {
             NULL },
     { "cherry", GIT_TEXT, TAKES("--abbrev?"), NULL },
     { "cherry-pick", GIT_WRITES | GIT_TEXT | GIT_CHECKS_OUT,
-            TAKES_LOG(SIGNS "--strategy% --strategy-option= -X= --cleanup= --empty= "
-                            "--mainline= -m= -n --skip --continue --abort --quit"),
+            TAKES_LOG(
+                    SIGNS "--strategy% --strategy-option= -X= --cleanup= --empty= "
+                          "--mainline= -m= -n --commit --skip --continue --abort --quit"),
             NULL },
     { "clean", GIT_WRITES | GIT_CHECKS_OUT, TAKES("--exclude= -e= -X -n"), NULL },
     { "clone", GIT_WRITES | GIT_NETWORK | GIT_REMOTE,
@@ -128,7 +132,8 @@ static const struct git_command commands[] = {
             TAKES("--get --get-all --get-regexp --get-urlmatch --get-color "
                   "--get-colorbool --list -l --path --global --add*^ --unset*^ "
                   "--unset-all*^ --replace-all*^ --rename-section*^ --remove-section*^ "
-                  "--edit*^ -e*^ --file< -f< --blob= --type= -t= --default= --value= "
+                  "--edit*^ -e*^ --file< -f< --int --blob= --type= -t= --default= "
+                  "--value= "
                   "--url= --regexp --comment="),
             NULL },
     { "count-objects", 0, NONE, NULL },
@@ -207,7 +212,7 @@ static const struct git_command commands[] = {
             NULL },
     { "push", GIT_WRITES | GIT_NETWORK | GIT_REMOTE | GIT_TEXT,
             TAKES("--receive-pack! --exec! --repo^ --signed?! --push-option= -o= "
-                  "--force-with-lease? --recurse-submodules?~"),
+                  "--force-with-lease? --recurse-submodules^"),
             NULL },
     { "range-diff", GIT_TEXT | GIT_DIFFS, TAKES_LOG("--creation-factor="), NULL },
     { "read-tree", GIT_WRITES | GIT_CHECKS_OUT,
@@ -236,12 +241,12 @@ static const struct git_command commands[] = {
             NULL },
     { "revert", GIT_WRITES | GIT_TEXT | GIT_CHECKS_OUT,
             TAKES_LOG(SIGNS "--strategy% --strategy-option= -X= --cleanup= --mainline= "
-                            "-m= -n --skip --continue --abort --quit"),
+                            "-m= -n --commit --skip --continue --abort --quit"),
             NULL },
     { "rm", GIT_WRITES | GIT_CHECKS_OUT, TAKES("--pathspec-from-file<"), NULL },
     NEVER("send-email", runs_tool),
     NEVER("shell", serves),
-    { "shortlog", GIT_DIFFS, TAKES_LOG("--group= -w? -n"), NULL },
+    { "shortlog", GIT_DIFFS, TAKES_LOG("--group= -w? -n --committer"), NULL },
     { "show", GIT_DIFFS | GIT_TEXTCONV, TAKES_LOG(""), NULL },
     { "show-branch", GIT_TEXT, TAKES("--color? --more? --reflog? -g?"), NULL },
     { "show-ref", GIT_TEXT, TAKES("--abbrev? --exclude-existing? --hash? -s?"), NULL },
@@ -257,7 +262,8 @@ static const struct git_command commands[] = {
     { "stripspace", 0, NONE, NULL },
     NEVER("submodule", submodule_config),
     { "switch", GIT_WRITES | GIT_TEXT | GIT_CHECKS_OUT,
-            TAKES("--create= -c= --force-create= -C= --orphan= --conflict= --track? -t? "
+            TAKES("--force --create= -c= --force-create= -C= --orphan= --conflict= "
+                  "--track? -t? "
                   "--recurse-submodules?~"),
             NULL },
     { "symbolic-ref", GIT_WRITES | GIT_TEXT, TAKES("-m="), NULL },

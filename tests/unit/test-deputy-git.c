@@ -3,6 +3,7 @@
  * run without us, to see that the poison works, and then as it was planned.
  */
 #include "command-world.h"
+#include "policy/git-commands.h"
 #include "unit.h"
 
 #include <fcntl.h>
@@ -94,14 +95,22 @@ static int run_planned(struct world *w)
             world_path(w, "log"));
 }
 
-static bool is_in_log(struct world *w, const char *text)
+static struct str read_log(struct world *w)
 {
-    char data[8192] = { 0 };
+    size_t max = 1 << 16;
+    char *data = arena_zalloc(w->arena, max + 1);
     FILE *f = fopen(world_path(w, "log"), "re");
     assert_non_null(f);
-    assert_true(fread(data, 1, sizeof(data) - 1, f) < sizeof(data) - 1);
+    size_t n = fread(data, 1, max, f);
     fclose(f);
-    return strstr(data, text);
+    while (n && data[n - 1] == '\n')
+        n--;
+    return (struct str){ data, n };
+}
+
+static bool is_in_log(struct world *w, const char *text)
+{
+    return strstr(read_log(w).data, text);
 }
 
 enum outcome { RUNS, REFUSED };
@@ -633,6 +642,64 @@ static void test_outside(void **state)
     world_destroy(&w);
 }
 
+/* These take the next argument if there is one, which git's list does not say. */
+static bool takes_last(struct str name)
+{
+    static const char *const names[] = { "--contains", "--no-contains", "--merged",
+        "--no-merged", "--points-at", "--cacheinfo", "--file" };
+    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+        if (str_is(name, names[i]))
+            return true;
+    }
+    return false;
+}
+
+/*
+ * `word` is what git says: "--author=" takes a value, "--amend" none, or only an attached
+ * one.  Taken for one that does, it would hide the argument behind it.
+ */
+static bool is_read_as_git(const struct git_command *command, struct str word)
+{
+    bool takes = str_ends(word, STR("="));
+    struct str name = str_sub(word, 0, word.len - takes), args[2] = { name, STR("x") };
+    struct option_reader r = { .options = &command->options, .args = args, .count = 2 };
+    struct option_word read;
+    assert_true(option_next(&r, &read));
+    bool is_same = str_eq(read.option.name, name), swallows = read.has_value;
+    bool is_wrong = is_same ? takes != swallows : swallows;
+    if (!is_wrong || !read.option.name.len || takes_last(name))
+        return true;
+    print_error("git %s %.*s is taken for '%.*s'\n", command->name, STR_ARG(word),
+            STR_ARG(read.option.name));
+    return false;
+}
+
+/* Every option that git itself lists is read as git reads it. */
+static void test_options_as_git(void **state)
+{
+    (void)state;
+    struct world w;
+    size_t count, options = 0, wrong = 0;
+    const struct git_command *table = git_command_table(&count);
+    setup_world(&w, "");
+    for (size_t i = 0; i < count; i++) {
+        if (table[i].refused)
+            continue;
+        run_plain(&w, ARGS("git", table[i].name, "--git-completion-helper-all"), "ws");
+        struct str text = read_log(&w);
+        while (text.len) {
+            struct str word = str_cut(&text, ' ');
+            if (word.len <= 2 || !str_starts(word, STR("--")))
+                continue;
+            wrong += !is_read_as_git(&table[i], word);
+            options++;
+        }
+    }
+    assert_true(options > 500);
+    assert_int_equal(wrong, 0);
+    world_destroy(&w);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -646,6 +713,7 @@ int main(void)
         cmocka_unit_test(test_environment),
         cmocka_unit_test(test_home),
         cmocka_unit_test(test_outside),
+        cmocka_unit_test(test_options_as_git),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
