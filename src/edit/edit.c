@@ -23,7 +23,7 @@ struct edit {
 
 static const struct edit_face edit_face = { .words = { "old_string", "new_string" } };
 
-enum { MAX_DETAIL = 64 << 10, MAX_SNIPPET = 256 << 10, MAX_ATTEMPTS = 10 };
+enum { MAX_DETAIL = 64 << 10, MAX_SNIPPET = 256 << 10 };
 
 static bool refuse_same(const struct edit *e)
 {
@@ -407,7 +407,7 @@ static int change_file(struct edit *e, struct arena *arena, struct edit_result *
 static bool change(struct edit *e, struct arena *arena, struct edit_result *out)
 {
     int error = ESTALE;
-    for (int i = 0; i < MAX_ATTEMPTS && error == ESTALE; i++)
+    for (int i = 0; i < EDIT_MAX_ATTEMPTS && error == ESTALE; i++)
         error = change_file(e, arena, out);
     if (error == ESTALE) {
         error_set(e->err, ERR_IO, "file changed while it was being edited");

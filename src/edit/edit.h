@@ -74,7 +74,8 @@ struct edit_result {
  * The message begins after "edit: PATH: ".  On failure `*detail` is what else the caller
  * should read, several lines without a newline at the end (in the arena), or empty.
  */
-#define EDIT_MAX_FILE ((size_t)256 << 20)
+#define EDIT_MAX_FILE     ((size_t)256 << 20)
+#define EDIT_MAX_ATTEMPTS 10 /* while somebody else changes the file */
 MUST_CHECK bool edit_apply(struct vfs *vfs, const struct edit_request *request,
         struct arena *arena, struct edit_result *out, struct str *detail,
         struct error *err);
