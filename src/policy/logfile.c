@@ -19,9 +19,10 @@ struct logfile {
     char name[NAME_MAX + 1];
     dev_t device; /* of the file behind `fd` */
     ino_t inode;
-    uint64_t size;   /* as it was last seen */
+    uint64_t size;   /* as it was last seen, or as we left it */
     bool torn;       /* the last write stopped in the middle of a line */
     bool complained; /* once is enough */
+    bool cut_off;    /* so is this */
 };
 
 static bool complain(struct logfile *l, const char *reason)
@@ -214,6 +215,17 @@ void logfile_close(struct logfile *l)
     free(l);
 }
 
+/* It only ever grows, unless somebody cuts it off: its owner, one hopes. */
+static void watch_size(struct logfile *l, uint64_t size)
+{
+    if (size < l->size && !l->cut_off) {
+        log_line(LOG_WARN, "%s '%.*s' was cut off", l->options.what,
+                STR_ARG(l->options.path));
+        l->cut_off = true;
+    }
+    l->size = size;
+}
+
 /* The file that the name stands for is the one we have open. */
 static bool is_current(struct logfile *l)
 {
@@ -221,7 +233,7 @@ static bool is_current(struct logfile *l)
     if (fstatat(l->dir, l->name, &st, AT_SYMLINK_NOFOLLOW) || st.st_dev != l->device ||
             st.st_ino != l->inode)
         return false;
-    l->size = (uint64_t)st.st_size;
+    watch_size(l, (uint64_t)st.st_size);
     return true;
 }
 
@@ -290,6 +302,7 @@ static bool write_line(struct logfile *l, struct str line)
     if (n < 0)
         return complain(l, strerror(errno));
     l->torn = (size_t)n != all && (l->torn || n > 0);
+    l->size += (uint64_t)n;
     return (size_t)n == all || complain(l, "no room for a whole line");
 }
 

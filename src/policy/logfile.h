@@ -5,7 +5,7 @@
  * the file.  The folder is held by a descriptor; the file in it is never reached through
  * a link.  If the owner moves the file away it is opened anew; if it grows too big it is
  * renamed to NAME.1, that one to NAME.2, and so on.  What cannot be written is said once
- * on stderr and is no failure of who asked.
+ * on stderr and is no failure of who asked; so is it if somebody cuts the file off.
  */
 #ifndef POLICY_LOGFILE_H
 #define POLICY_LOGFILE_H

@@ -463,6 +463,30 @@ static void test_full_disk(void **state)
     assert_int_equal(said.len, 0);
 }
 
+/* Nobody can keep its owner from it, but it does not go unseen. */
+static void test_cut_off(void **state)
+{
+    struct world *w = *state;
+    auto_fd int old = dup(STDERR_FILENO);
+    auto_fd int err = open(at(w, "stderr").data, O_WRONLY | O_CREAT | O_APPEND, 0600);
+    struct audit *a = opened(w, false);
+    dup2(err, STDERR_FILENO);
+    put(a, "{\"n\":1}");
+    put(a, "{\"n\":2}");
+    bool was_quiet = !slurp(w, "stderr").len;
+    assert_int_equal(truncate(at(w, "logs/a.jsonl").data, 0), 0);
+    put(a, "{\"n\":3}");
+    put(a, "{\"n\":4}");
+    audit_close(a);
+    dup2(old, STDERR_FILENO);
+    struct str said = slurp(w, "stderr");
+    assert_true(was_quiet);
+    assert_non_null(memmem(said.data, said.len, "was cut off\n", 12));
+    str_cut(&said, '\n');
+    assert_int_equal(said.len, 0);
+    assert_int_equal(count_lines(w, 1), 2);
+}
+
 static void event(
         struct audit *a, const char *name, const char *decision, struct str detail)
 {
@@ -562,6 +586,7 @@ int main(void)
         TEST(test_rotation),
         TEST(test_servers_share_it),
         TEST(test_full_disk),
+        TEST(test_cut_off),
         TEST(test_events),
         TEST(test_debug_log_is_not_led_elsewhere),
         cmocka_unit_test(test_nothing_to_record),
