@@ -15,8 +15,7 @@
 
 /*
  * Look at `plan` (argv, env and cwd are filled; argv[0] as it was asked for) and change
- * it: arguments, variables, what the kernel is to hold, notes.  False:
- * refused.
+ * it: arguments, variables, what the kernel is to hold, notes.  False: refused.
  */
 typedef bool deputy_fn(const struct policy *policy, const struct path_policy *paths,
         struct arena *arena, struct command_plan *plan, struct refusal *why);
