@@ -7,9 +7,9 @@
 #include <errno.h>
 
 #define MAX_SHOWN 50000 /* characters of one reply */
-#define MAX_COUNTED \
-    ((uint64_t)1 << 30)               /* bytes: lines of a larger file are not counted */
-#define TAIL_SIZE ((size_t)512 << 10) /* read of the end of such a file */
+#define TAIL_SIZE                                                        \
+    ((size_t)512 << 10) /* read of the end of a file with too many lines \
+                         */
 
 /* Lines kept to be shown; `text` holds them one after the other. */
 struct kept {
@@ -216,7 +216,7 @@ static bool read_range(struct reading *r)
     if (!find_first(r) || !start_lines(r, 0) ||
             !pass_lines(r, r->kept.first - 1, &before) || !keep_lines(r, last, &shown))
         return false;
-    if (!r->counted && r->st.size <= MAX_COUNTED) {
+    if (!r->counted && r->st.size <= FS_MAX_COUNTED) {
         if (!pass_lines(r, UINT64_MAX, &after))
             return false;
         r->total = before + shown + after;
@@ -364,7 +364,7 @@ static void write_hint(const struct reading *r, struct buf *out)
 
 static bool read_lines(struct reading *r)
 {
-    bool huge = r->st.size > MAX_COUNTED;
+    bool huge = r->st.size > FS_MAX_COUNTED;
     if (!(r->tail && huge ? read_tail(r) : read_range(r)))
         return false;
     write_lines(r, r->fs->text);
@@ -396,30 +396,38 @@ bool fs_readfile(struct fs *fs)
     return !ok;
 }
 
-/* *lines: of the file; false: it is no text, or cannot be read. */
+bool fs_count_lines(struct fs *fs, struct vfile *file, uint64_t *out)
+{
+    struct str part;
+    auto_text_lines l = { 0 };
+    uint64_t lines = 0;
+    bool ended = true;
+    bool ok = !vfile_seek(file, 0) && !text_lines_start(&l, file) &&
+              l.reader.encoding == TEXT_UTF8;
+    while (ok && text_lines_next(&l, &part, &ended)) {
+        lines += ended;
+        ok = l.reader.bad_at == TEXT_FINE && budget_spend(&fs->budget, 1);
+    }
+    if (!ok || l.error || l.reader.bad_at != TEXT_FINE)
+        return false;
+    *out = lines + !ended;
+    return true;
+}
+
 static bool count_lines(struct fs *fs, const struct fs_path *path, uint64_t *lines)
 {
     struct vfile *file;
-    struct str part;
-    bool ended = true, more;
     if (vfs_open(fs->vfs, path->at, VFS_READ, 0, &file))
         return false;
-    auto_text_lines l = { 0 };
-    *lines = 0;
-    bool ok = !text_lines_start(&l, file) && l.reader.encoding == TEXT_UTF8;
-    while (ok && (more = text_lines_next(&l, &part, &ended))) {
-        *lines += ended;
-        ok = l.reader.bad_at == TEXT_FINE && budget_spend(&fs->budget, 1);
-    }
-    *lines += !ended;
+    bool ok = fs_count_lines(fs, file, lines);
     vfile_close(file);
-    return ok && !l.error && l.reader.bad_at == TEXT_FINE;
+    return ok;
 }
 
 static void describe_lines(struct fs *fs, const struct fs_path *path, uint64_t size)
 {
     uint64_t lines;
-    if (size > MAX_COUNTED)
+    if (size > FS_MAX_COUNTED)
         buf_addf(fs->text, "lines: (not counted: the file is larger than 1 GiB)\n");
     else if (count_lines(fs, path, &lines))
         buf_addf(fs->text, "lines: %llu\n", (unsigned long long)lines);

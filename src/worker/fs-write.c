@@ -7,10 +7,7 @@
 
 #include <errno.h>
 
-#define TAIL_SIZE 8192 /* looked at before something is appended */
-#define MAX_COUNTED                                                        \
-    ((uint64_t)1 << 30)    /* bytes: lines of a larger file have no number \
-                            */
+#define TAIL_SIZE    8192  /* looked at before something is appended */
 #define MAX_DELETED  16384 /* characters shown of what was deleted */
 #define MAX_APPENDED 65536
 #define MAX_PARENTS  256
@@ -50,7 +47,7 @@ struct append {
     struct fs_path path;
     struct str content; /* as given */
     struct str tail;    /* of the file before: whole lines, but perhaps the last */
-    uint64_t lines;     /* before the tail's first, if `counted` */
+    uint64_t lines;     /* of the file before, if `counted` */
     bool counted;
     struct vpath made[MAX_PARENTS]; /* directories that were created */
     size_t made_count;
@@ -103,26 +100,6 @@ static bool tell_created(struct append *a)
     return false;
 }
 
-/* Lines in [0, upto) of the file; false: it cannot be read. */
-static bool count_before(struct append *a, struct vfile *file, uint64_t upto)
-{
-    auto_free char *data = xmalloc(TAIL_SIZE + 1);
-    uint64_t offset = 0;
-    size_t got = 1;
-    while (offset < upto && got) {
-        size_t want = upto - offset < TAIL_SIZE ? (size_t)(upto - offset) : TAIL_SIZE;
-        if (vfile_pread(file, data, want, offset, &got) ||
-                !budget_spend(&a->fs->budget, 1))
-            return false;
-        for (const char *p = data, *end = data + got; p && p < end; a->lines += !!p) {
-            p = memchr(p, '\n', (size_t)(end - p));
-            p = p ? p + 1 : NULL;
-        }
-        offset += got;
-    }
-    return true;
-}
-
 static bool refuse_encoding(struct append *a, const char *what, uint64_t at)
 {
     return fs_fail(a->fs,
@@ -153,7 +130,7 @@ static bool read_tail(struct append *a, struct vfile *file, uint64_t size)
     if (from)
         tail = str_from(tail, textline_next(tail, 0));
     a->tail = tail;
-    a->counted = size <= MAX_COUNTED && count_before(a, file, size - tail.len);
+    a->counted = size <= FS_MAX_COUNTED && fs_count_lines(a->fs, file, &a->lines);
     return true;
 }
 
@@ -190,8 +167,8 @@ static bool tell_appended(struct append *a)
 {
     struct buf *out = a->fs->text;
     size_t shown, from = last_lines(a->tail, CONTEXT, &shown);
-    size_t in_tail = count_lines(a->tail), added = count_lines(a->content);
-    size_t before = (size_t)(a->counted ? a->lines : 0) + in_tail;
+    size_t before = a->counted ? (size_t)a->lines : count_lines(a->tail);
+    size_t added = count_lines(a->content);
     add_names(a->path.given, a->path.given, out);
     buf_addf(out, "@@ -");
     linediff_add_range(before - shown, before, out);

@@ -54,6 +54,11 @@ bool fs_fail_type(struct fs *fs, const struct fs_path *path, enum vfs_type type)
 /* "file", "directory", "FIFO", ... */
 const char *fs_type_name(enum vfs_type type);
 
+/* Lines of an open file, as base/textline.h counts them; false: it is not UTF-8, or
+ * cannot be read.  Nobody counts those of a file that is larger than the limit. */
+#define FS_MAX_COUNTED ((uint64_t)1 << 30)
+MUST_CHECK bool fs_count_lines(struct fs *fs, struct vfile *file, uint64_t *out);
+
 typedef bool fs_fn(struct fs *fs);
 
 fs_fn fs_append, fs_delete, fs_find, fs_grep, fs_readfile, fs_stat, fs_str_replace;
