@@ -274,12 +274,12 @@ static json_t *plan_json(const struct options *o, const struct command_plan *pla
     const char *const *ours = (const char *const *)environ;
     return json_pack(
             "{s:b, s:o, s:s?, s:i, s:s?, s:o, s:s, s:s, s:b, s:b, s:o, s:o, s:o, "
-            "s:o, s:o}",
+            "s:o, s:o, s:o}",
             "allowed", true, "rule", json_text(buf_str(&rule)), "file", origin.file,
             "line", (int)origin.line, "program", plan->program, "argv",
-            strings_json(plan->argv), "cwd", plan->cwd, "sandbox",
-            plan->sandbox == SANDBOX_NONE ? "none" : "workspace", "network",
-            plan->network, "trusted", plan->trusted, "writable",
+            strings_json(plan->argv), "asks_first", strings_json(plan->asks_first), "cwd",
+            plan->cwd, "sandbox", plan->sandbox == SANDBOX_NONE ? "none" : "workspace",
+            "network", plan->network, "trusted", plan->trusted, "writable",
             strings_json(plan->writable), "read_only", strings_json(plan->read_only),
             "env_set", env_difference(plan->env, ours, false), "env_removed",
             env_difference(ours, plan->env, true), "notes", json_text(plan->notes));
@@ -337,6 +337,7 @@ static void print_plan(const json_t *plan, const struct origin *origin)
     origin_write(origin, &text);
     buf_addf(&text, "\n%-11s%s\n", "program:", program ? program : "(not found)");
     print_list(plan, "argv", "argv:", " ", &text);
+    print_list(plan, "asks_first", "if silent:", " ", &text);
     buf_addf(&text, "%-11s%s\n%-11s%s, network %s\n",
             "cwd:", json_string_value(json_object_get(plan, "cwd")),
             "sandbox:", json_string_value(json_object_get(plan, "sandbox")),

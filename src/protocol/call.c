@@ -118,18 +118,12 @@ static struct str progress_token(const struct rpc_message *m)
 }
 
 /* Hand the checked call on to who does the work. */
-static bool submit(
-        const struct request *r, struct str tool, json_t *args, struct error *err)
+static bool submit(const struct request *r, const struct dispatch_request *request,
+        struct error *err)
 {
     struct mcp *m = r->mcp;
-    const json_t *meta = json_object_get(r->message->params, "_meta");
-    const struct dispatch_request request = {
-        .tool = tool,
-        .args = args,
-        .trace = json_get_str(meta, "traceparent", STR("")),
-    };
     struct call *c = xcalloc(1, sizeof(*c));
-    if (!dispatch_call(m->dispatch, &request, on_done, c, &c->work, err)) {
+    if (!dispatch_call(m->dispatch, request, on_done, c, &c->work, err)) {
         free(c);
         return false;
     }
@@ -156,6 +150,16 @@ static void reply_error(const struct request *r, const struct error *err)
     connection_reply(r->mcp, r->batch);
 }
 
+static bool arguments_fit(const struct request *r, const json_t *schema,
+        const struct dispatch_request *request, struct error *err)
+{
+    auto_free char *name = copy_text(request->tool);
+    if (schema_check(schema, request->args, name, err))
+        return true;
+    dispatch_refused(r->mcp->dispatch, request, err);
+    return false;
+}
+
 bool call_start(const struct request *r, struct rpc_fault *fault)
 {
     const json_t *params = r->message->params;
@@ -171,9 +175,12 @@ bool call_start(const struct request *r, struct rpc_fault *fault)
         return rpc_fault(
                 fault, RPC_INVALID_PARAMS, "'params.arguments' must be an object");
     args = args ? json_incref(args) : json_object();
+    const json_t *meta = json_object_get(params, "_meta");
+    const struct dispatch_request request = { .tool = json_str(name),
+        .args = args,
+        .trace = json_get_str(meta, "traceparent", STR("")) };
     struct error err;
-    if (!schema_check(schema, args, json_string_value(name), &err) ||
-            !submit(r, json_str(name), args, &err))
+    if (!arguments_fit(r, schema, &request, &err) || !submit(r, &request, &err))
         reply_error(r, &err);
     json_decref(args);
     return true;

@@ -127,6 +127,18 @@ static void remember_for_log(struct dispatch_call *c, const struct dispatch_requ
     c->started = uv_hrtime();
 }
 
+void dispatch_refused(struct dispatch *d, const struct dispatch_request *request,
+        const struct error *err)
+{
+    if (!d->config.audit)
+        return;
+    struct audit_call call = { .session = d->config.session,
+        .tool = request->tool,
+        .trace = str_sub(request->trace, 0, MAX_TRACE),
+        .args = request->args };
+    record_refused_call(d->config.audit, &call, str_of(err->message));
+}
+
 bool dispatch_call(struct dispatch *d, const struct dispatch_request *request,
         dispatch_done_fn *done, void *user, struct dispatch_call **out, struct error *err)
 {
@@ -140,6 +152,7 @@ bool dispatch_call(struct dispatch *d, const struct dispatch_request *request,
     if (d->config.audit)
         remember_for_log(c, request);
     if (!hand_on(c, request, err)) {
+        dispatch_refused(d, request, err);
         forget(c);
         return false;
     }

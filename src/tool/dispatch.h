@@ -42,6 +42,10 @@ MUST_CHECK bool dispatch_call(struct dispatch *d, const struct dispatch_request 
         dispatch_done_fn *done, void *user, struct dispatch_call **out,
         struct error *err);
 
+/* A call that was answered with an error before it came here: for the log. */
+void dispatch_refused(struct dispatch *d, const struct dispatch_request *request,
+        const struct error *err);
+
 /* `done` will not be called. */
 void dispatch_cancel(struct dispatch *d, struct dispatch_call *call);
 

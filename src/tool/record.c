@@ -84,6 +84,15 @@ void record_shell_call(
     audit_call(a, call);
 }
 
+void record_refused_call(struct audit *a, struct audit_call *call, struct str rule)
+{
+    call->decision = "deny";
+    call->rule = rule;
+    call->is_error = true;
+    call->exit_status = AUDIT_NO_EXIT;
+    audit_call(a, call);
+}
+
 void record_cancelled_call(struct audit *a, struct audit_call *call)
 {
     call->decision = "allow";

@@ -24,6 +24,9 @@ void record_shell_decision(struct audit *a, const json_t *args, bool refused);
 void record_shell_call(
         struct audit *a, struct audit_call *call, const struct shell_outcome *outcome);
 
+/* A call that nobody was given to do; `rule` is why. */
+void record_refused_call(struct audit *a, struct audit_call *call, struct str rule);
+
 /* A call that was given up, whatever it had done until then. */
 void record_cancelled_call(struct audit *a, struct audit_call *call);
 
