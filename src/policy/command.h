@@ -36,6 +36,7 @@ struct command_plan {
     /* Folders that are protected from agents but that this very command may write, such
      * as `.git` for `git commit`; and what stays read-only in them. */
     const char **writable, **read_only; /* NULL-terminated, absolute */
+    const char **visible; /* the same: sockets that it needs, which else are hidden */
     /* Arguments for the same program, NULL-terminated, to be run before and with nothing
      * to write; NULL: nothing is asked.  If it ends well and prints anything, that are
      * protected files which the command would change, and it is not started. */

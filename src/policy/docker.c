@@ -109,6 +109,18 @@ static bool is_own_socket(const struct deputy_call *call, const char *host)
     return !path_allowed(call->paths, canonical, PATH_WRITE, NULL);
 }
 
+/* The socket of the daemon: where all others are, it is to be seen. */
+static void show_daemon(const struct deputy_call *call, const char *host)
+{
+    struct str path = host ? str_from(str_of(host), STR("unix://").len)
+                           : STR("/var/run/docker.sock");
+    struct str canonical;
+    if (deputy_resolve(call, path, &canonical))
+        deputy_list_add(call, &call->plan->visible, arena_cstr(call->arena, canonical));
+    else
+        refusal_clear(call->why);
+}
+
 static bool is_dropped(struct str name)
 {
     static const char *const prefixes[] = { "DOCKER_", "COMPOSE_", "BUILDKIT_",
@@ -152,8 +164,10 @@ bool deputy_docker(const struct policy *policy, const struct path_policy *paths,
         return false;
     const char *host = deputy_env_get(&call, "DOCKER_HOST");
     deputy_env_drop(&call, is_dropped);
-    if (host && is_own_socket(&call, host))
+    bool is_own = host && is_own_socket(&call, host);
+    if (is_own)
         deputy_env_set(&call, "DOCKER_HOST", host);
+    show_daemon(&call, is_own ? host : NULL);
     plan->trusted = only_asks(&call);
     return true;
 }

@@ -26,6 +26,7 @@ static void add_rule(struct list *list, const struct kernel_rule *rule,
         add(list, VIEW_WRITABLE, rule->path.data);
         break;
     case KERNEL_READABLE: /* a program needs its libraries: the view shows all of / */
+        add(list, VIEW_VISIBLE, rule->path.data);
         break;
     case KERNEL_READ_ONLY:
         add(list, VIEW_READ_ONLY, rule->path.data);
@@ -37,6 +38,16 @@ static void add_rule(struct list *list, const struct kernel_rule *rule,
     }
 }
 
+/* Who may talk to others may do so with the user's keys, which an agent process holds. */
+static const char *key_agent(const struct command_plan *plan)
+{
+    static const char name[] = "SSH_AUTH_SOCK=/";
+    for (size_t i = 0; plan->network && plan->env[i]; i++)
+        if (!strncmp(plan->env[i], name, sizeof(name) - 1))
+            return plan->env[i] + sizeof(name) - 2;
+    return NULL;
+}
+
 /* Of two rules for one path the last counts, so what the plan says comes last. */
 const struct view_path *shell_view(const struct path_policy *paths,
         const struct command_plan *plan, struct arena *arena, size_t *count)
@@ -45,7 +56,8 @@ const struct view_path *shell_view(const struct path_policy *paths,
     const struct policy_shell *section = plan->section;
     path_policy_kernel_rules(paths, arena, &rules);
     size_t most = rules.count + count_texts(plan->writable) +
-                  count_texts(plan->read_only) + section->writable_count;
+                  count_texts(plan->read_only) + count_texts(plan->visible) +
+                  section->writable_count + 1;
     struct list list = { arena_alloc(arena, (most + 1) * sizeof(*list.items)), 0 };
     for (size_t i = 0; i < rules.count; i++)
         add_rule(&list, &rules.items[i], plan);
@@ -55,6 +67,11 @@ const struct view_path *shell_view(const struct path_policy *paths,
         add(&list, VIEW_WRITABLE, plan->writable[i]);
     for (size_t i = 0; i < count_texts(plan->read_only); i++)
         add(&list, VIEW_READ_ONLY, plan->read_only[i]);
+    for (size_t i = 0; i < count_texts(plan->visible); i++)
+        add(&list, VIEW_VISIBLE, plan->visible[i]);
+    const char *agent = key_agent(plan);
+    if (agent)
+        add(&list, VIEW_VISIBLE, agent);
     *count = list.count;
     return list.items;
 }

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { spawnSync } from 'node:child_process';
+import net from 'node:net';
 import test from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { paddock, pyddock } from './lib.mjs';
@@ -319,4 +320,31 @@ test('a command writes in the workspace and nowhere else', async (t) => {
   await shell('git', ['add', 'new']);
   const { text: said } = await shell('git', ['commit', '-m', 'new']);
   assert.match(said, /EXIT CODE: 0/, 'git itself may write its repository');
+});
+
+test('sockets are hidden from commands, but for the key agent of those with network', async (t) => {
+  const connects = `import socket, sys
+for path in sys.argv[1:]:
+    s = socket.socket(socket.AF_UNIX)
+    try:
+        s.connect(path)
+        print("connected")
+    except OSError as e:
+        print("refused")
+`;
+  const w = await workspace(t, {
+    policy: '[shell.scripts]\ncommand = "tools/.*"\nmode = "allow"\narg_paths = "none"\n' +
+      '[shell.local]\ncommand = "local/.*"\nmode = "allow"\narg_paths = "none"\nnetwork = false\n',
+    files: { 'tools/connect.py': connects, 'local/connect.py': connects },
+  });
+  const [agent, other] = [join(w.top, 'agent.sock'), join(w.top, 'other.sock')];
+  for (const path of [agent, other]) {
+    const server = net.createServer((socket) => socket.destroy());
+    await new Promise((resolve) => server.listen(path, resolve));
+    t.after(() => server.close());
+  }
+  const { shell } = await serve(t, w, { env: { SSH_AUTH_SOCK: agent } });
+  assert.match((await shell('tools/connect.py', [agent, other])).text, /connected\nrefused\n/);
+  const offline = await shell('local/connect.py', [agent, other]);
+  assert.doesNotMatch(offline.text, /connected/);
 });
