@@ -6,10 +6,8 @@
 
 #include <errno.h>
 
-#define MAX_SHOWN 50000 /* characters of one reply */
-#define TAIL_SIZE                                                        \
-    ((size_t)512 << 10) /* read of the end of a file with too many lines \
-                         */
+#define MAX_SHOWN 50000               /* characters of one reply */
+#define TAIL_SIZE ((size_t)512 << 10) /* read of the end of a huge file */
 
 /* Lines kept to be shown; `text` holds them one after the other. */
 struct kept {
