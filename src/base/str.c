@@ -28,7 +28,7 @@ struct str str_from(struct str s, size_t from)
 {
     if (from > s.len)
         from = s.len;
-    return (struct str){ s.data + from, s.len - from };
+    return from ? (struct str){ s.data + from, s.len - from } : s; /* data may be NULL */
 }
 
 struct str str_sub(struct str s, size_t from, size_t len)
@@ -44,7 +44,7 @@ struct str str_cut(struct str *rest, char sep)
     const char *at = rest->len ? memchr(rest->data, sep, rest->len) : NULL;
     struct str head = *rest;
     if (!at) {
-        *rest = (struct str){ rest->data + rest->len, 0 };
+        *rest = str_from(*rest, rest->len);
         return head;
     }
     head.len = (size_t)(at - rest->data);
