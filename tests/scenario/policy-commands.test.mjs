@@ -253,6 +253,16 @@ test('the end of a long output is there, and what was left out is said', async (
   assert.ok(said.length < 80000);
 });
 
+test('of a line that is rewritten the last state is shown, and colours are left out', async (t) => {
+  const w = await workspace(t, { policy: free('sh') });
+  const { shell, tool } = await serve(t, w);
+  const script = "i=0; while [ $i -lt 2000 ]; do printf '\\rLoading %d of 2000' $i; i=$((i+1)); done; printf '\\n\\033[32mdone\\033[0m\\n'";
+  const { text: said } = await shell('sh', ['-c', script]);
+  assert.equal(said, '--- STDOUT ---\nLoading 1999 of 2000\ndone\n\n--- EXIT CODE: 0 ---');
+  const raw = await tool('run_shell', { command: 'sh', args: ['-c', script], raw: true });
+  assert.ok(raw.text.length > 20000 && raw.text.includes('\u001b[32mdone'));
+});
+
 test('a call returns although a child in the background holds the pipe', async (t) => {
   const policy = '[shell.scripts]\ncommand = "^scripts/"\nmode = "allow"\n';
   const seconds = `30${process.pid % 1000}7`;
