@@ -273,7 +273,7 @@ static json_t *plan_json(const struct options *o, const struct command_plan *pla
     write_rule(o, plan->section, &rule, &origin);
     const char *const *ours = (const char *const *)environ;
     return json_pack(
-            "{s:b, s:o, s:s?, s:i, s:s?, s:o, s:s, s:s, s:b, s:b, s:o, s:o, s:o, "
+            "{s:b, s:o, s:s?, s:i, s:s?, s:o, s:o, s:s, s:s, s:b, s:b, s:o, s:o, "
             "s:o, s:o, s:o}",
             "allowed", true, "rule", json_text(buf_str(&rule)), "file", origin.file,
             "line", (int)origin.line, "program", plan->program, "argv",

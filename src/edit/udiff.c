@@ -152,7 +152,8 @@ static void add_hunks(const struct part parts[2], const struct linediff_side sid
 {
     size_t count;
     auto_free struct linediff_hunk *hunks = linediff_hunks(sides, &count);
-    for (const struct linediff_hunk *h = hunks, *end = hunks + count; h < end;) {
+    const struct linediff_hunk *end = count ? hunks + count : hunks; /* may be NULL */
+    for (const struct linediff_hunk *h = hunks; h < end;) {
         struct linediff_view v = linediff_view_at(h, end, CONTEXT, parts[0].count);
         add_view(parts, &v, skipped, out);
         h = v.last + 1;

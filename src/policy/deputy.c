@@ -72,7 +72,7 @@ bool deputy_refuse(const struct deputy_call *call, const char *rule, const char 
             *c = '?';
     }
     refusal_begin(call->why, "deputy", NULL);
-    buf_addf(&call->why->what, "%s: %s", call->name, what);
+    buf_addf(&call->why->what, "%s: refused: %s", call->name, what);
     buf_add(&call->why->rule, str_of(rule));
     buf_add(&call->why->hint, str_of(hint));
     return false;
