@@ -1,6 +1,6 @@
 #include "base/datetime.h"
 
-#include "base/date_internal.h"
+#include "base/date-internal.h"
 
 #include <stdio.h>
 #include <strings.h>

@@ -3,7 +3,7 @@
 
 #include "base/wire.h"
 #include "broker/spawn.h"
-#include "policy/pyre.h"
+#include "policy/pyre/pyre.h"
 #include "policy/setup.h"
 
 #include <errno.h>

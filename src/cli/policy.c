@@ -6,9 +6,9 @@
 #include "cli/cli.h"
 #include "cli/flags.h"
 #include "policy/command.h"
-#include "policy/config.h"
+#include "policy/config/config.h"
 #include "policy/place.h"
-#include "policy/pyre.h"
+#include "policy/pyre/pyre.h"
 
 #include <errno.h>
 #include <unistd.h>

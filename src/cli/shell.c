@@ -1,6 +1,6 @@
 /*
  * paddock shell: becomes the worker, which confines itself and then runs the script; what
- * stands after the name is read there (worker/shell_main.c).
+ * stands after the name is read there (worker/shell-main.c).
  */
 #include "cli/cli.h"
 

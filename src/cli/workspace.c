@@ -5,8 +5,8 @@
 #include "cli/flags.h"
 #include "cli/location.h"
 #include "cli/serve.h"
-#include "policy/audit.h"
-#include "policy/config.h"
+#include "policy/config/config.h"
+#include "policy/log/audit.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
-#include "policy/args_text.h"
-#include "policy/command_parts.h"
-#include "policy/deputy.h"
+#include "policy/args-text.h"
+#include "policy/command-parts.h"
+#include "policy/deputy/deputy.h"
 
 #include <ctype.h>
 #include <limits.h>

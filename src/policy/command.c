@@ -1,6 +1,6 @@
 #include "base/nearest.h"
-#include "policy/command_parts.h"
-#include "policy/deputy.h"
+#include "policy/command-parts.h"
+#include "policy/deputy/deputy.h"
 
 struct command_policy {
     const struct policy *policy;

@@ -4,7 +4,7 @@
  * Decided on the argument vector, never on command text: the first [shell.*] section
  * whose `command` matches, its deny patterns, its allow patterns, the paths among the
  * arguments, the working directory, the environment, and for git, p4 and docker what
- * their flags, configuration and environment would make them start (deputy.h).  The
+ * their flags, configuration and environment would make them start (deputy/deputy.h). The
  * answer is a plan that the broker carries out.
  */
 #ifndef POLICY_COMMAND_H

@@ -1,8 +1,8 @@
 #include "policy/environ.h"
 
-#include "policy/mask.h"
+#include "policy/log/mask.h"
 #include "policy/place.h"
-#include "policy/pyre.h"
+#include "policy/pyre/pyre.h"
 
 #include <ctype.h>
 #include <strings.h>

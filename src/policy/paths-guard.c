@@ -1,6 +1,6 @@
 #include "policy/deny.h"
 #include "policy/paths-internal.h"
-#include "policy/pyre.h"
+#include "policy/pyre/pyre.h"
 
 static const char *const disposition_names[] = {
     [GUARD_DENY_AGENT] = "deny-agent",

@@ -1,6 +1,6 @@
 #include "base/utf8.h"
 #include "policy/paths-internal.h"
-#include "policy/pyre.h"
+#include "policy/pyre/pyre.h"
 
 #include "base/json.h"
 

@@ -2,9 +2,10 @@
  * policy.h - the effective policy of one server: what the configuration says, checked,
  * with the place where each line was said.
  *
- * policy/config.h reads it once at start; nothing changes it afterwards.  Everything here
- * lives in one arena.  Tables are arrays in the order in which they decide ("first match
- * wins").  Who asks it: paths.h (files), command.h (programs), environ.h (variables).
+ * policy/config/config.h reads it once at start; nothing changes it afterwards.
+ * Everything here lives in one arena.  Tables are arrays in the order in which they
+ * decide ("first match wins").  Who asks it: paths.h (files), command.h (programs),
+ * environ.h (variables).
  */
 #ifndef POLICY_POLICY_H
 #define POLICY_POLICY_H
@@ -13,8 +14,8 @@
 #include "base/str.h"
 #include "policy/origin.h"
 
-struct pyre;       /* policy/pyre.h */
-struct toml_value; /* policy/toml.h */
+struct pyre;       /* policy/pyre/pyre.h */
+struct toml_value; /* policy/config/toml.h */
 
 /* A regular expression of Python's `re`, compiled. */
 struct policy_regex {

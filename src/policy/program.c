@@ -1,4 +1,4 @@
-#include "policy/command_parts.h"
+#include "policy/command-parts.h"
 
 #include <sys/stat.h>
 #include <unistd.h>

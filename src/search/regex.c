@@ -1,7 +1,7 @@
 #include "search/regex.h"
 
 #include "base/utf8.h"
-#include "policy/pyre.h"
+#include "policy/pyre/pyre.h"
 #include "search/literal.h"
 #include "search/nfa.h"
 #include "search/program.h"

@@ -18,7 +18,7 @@ enum regex_syntax {
     REGEX_EXTENDED,
     REGEX_PERL,
     REGEX_FIXED,
-    REGEX_PYTHON, /* of `re` (policy/pyre.h): errors and meaning are Python's */
+    REGEX_PYTHON, /* of `re` (policy/pyre/pyre.h): errors and meaning are Python's */
 };
 
 enum regex_flags {

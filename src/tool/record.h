@@ -7,7 +7,7 @@
 #ifndef TOOL_RECORD_H
 #define TOOL_RECORD_H
 
-#include "policy/audit.h"
+#include "policy/log/audit.h"
 #include "tool/run_shell.h"
 
 /*

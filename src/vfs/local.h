@@ -47,12 +47,12 @@ void local_place_close(struct local_place *p);
 void local_stat_from(const struct stat *st, struct vfs_stat *out);
 int64_t local_time_ns(const struct timespec *t);
 
-/* local_replace.c: keep a file from being replaced until the descriptor is closed. */
+/* local-replace.c: keep a file from being replaced until the descriptor is closed. */
 void local_lock(int fd);
 int local_replace(void *self, const char *path, struct str data,
         enum vfs_open_flags flags, uint32_t mode, const struct vfs_stat *expect);
 
-/* local_file.c */
+/* local-file.c */
 int local_open(void *self, const char *path, enum vfs_open_flags flags, uint32_t mode,
         struct vfile **out);
 

@@ -46,7 +46,7 @@ int memory_take(struct memory *m, uint64_t more);
 /* Make the content `size` bytes long, with zeros where it grows. */
 int node_resize(struct node *n, size_t size);
 
-/* memory_file.c */
+/* memory-file.c */
 struct vfile *memory_file_create(struct node *n, enum vfs_open_flags flags);
 
 #endif

@@ -1,7 +1,7 @@
 #include "worker/fs-select.h"
 
 #include "base/json.h"
-#include "policy/pyre.h"
+#include "policy/pyre/pyre.h"
 #include "search/pathglob.h"
 #include "worker/fs-ignore.h"
 

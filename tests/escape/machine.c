@@ -1,6 +1,6 @@
 #include "machine.h"
 
-#include "policy/pyre.h"
+#include "policy/pyre/pyre.h"
 
 #include <dirent.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* What the kernel is asked to hold: found by looking at what exists. */
 #include "machine.h"
-#include "policy/pyre.h"
+#include "policy/pyre/pyre.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

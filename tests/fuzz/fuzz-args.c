@@ -1,5 +1,5 @@
 #include "fuzz.h"
-#include "policy/args_text.h"
+#include "policy/args-text.h"
 
 static bool is_file(const void *user, struct str name)
 {

@@ -1,5 +1,5 @@
 #include "fuzz.h"
-#include "policy/config_internal.h"
+#include "policy/config/internal.h"
 
 /* What is wrong is one line that says where. */
 static void check_error(const struct error *err)

@@ -1,5 +1,5 @@
 #include "fuzz.h"
-#include "policy/git-config.h"
+#include "policy/deputy/git-config.h"
 
 /* Whatever is in the file: names that git would know, and values without their quotes. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

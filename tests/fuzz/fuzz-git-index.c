@@ -1,5 +1,5 @@
 #include "fuzz.h"
-#include "policy/git-index.h"
+#include "policy/deputy/git-index.h"
 
 static void read_links(struct str index, size_t hash_bytes)
 {

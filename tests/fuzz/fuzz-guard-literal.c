@@ -1,7 +1,7 @@
 /* Whatever a guard matches contains the literal that is looked for first, folded too. */
 #include "fuzz.h"
 #include "policy/paths-internal.h"
-#include "policy/pyre.h"
+#include "policy/pyre/pyre.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -1,5 +1,5 @@
 #include "fuzz.h"
-#include "policy/mask.h"
+#include "policy/log/mask.h"
 
 #define CANARY \
     "ghp"      \

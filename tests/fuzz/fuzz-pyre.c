@@ -1,6 +1,6 @@
 #include "base/utf8.h"
 #include "fuzz.h"
-#include "policy/pyre.h"
+#include "policy/pyre/pyre.h"
 
 /* A pattern, a newline, and what it is tried on. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -2,7 +2,7 @@
 #ifndef TESTS_CONFIG_WORLD_H
 #define TESTS_CONFIG_WORLD_H
 
-#include "policy/config.h"
+#include "policy/config/config.h"
 
 struct world {
     char root[64];

@@ -1,6 +1,6 @@
 #include "path-world.h"
 
-#include "policy/pyre.h"
+#include "policy/pyre/pyre.h"
 
 #include "unit.h"
 

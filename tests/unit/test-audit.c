@@ -1,5 +1,5 @@
-#include "policy/audit.h"
-#include "policy/pyre.h"
+#include "policy/log/audit.h"
+#include "policy/pyre/pyre.h"
 #include "unit.h"
 
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* Random documents: the merge against its definition, made independently from the text.
  */
-#include "policy/config_internal.h"
+#include "policy/config/internal.h"
 
 #include "unit.h"
 

@@ -1,5 +1,5 @@
 #include "config-world.h"
-#include "policy/config_internal.h"
+#include "policy/config/internal.h"
 
 #include "unit.h"
 

@@ -1,5 +1,5 @@
 #include "config-world.h"
-#include "policy/pyre.h"
+#include "policy/pyre/pyre.h"
 
 #include "unit.h"
 

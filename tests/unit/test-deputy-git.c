@@ -3,7 +3,7 @@
  * run without us, to see that the poison works, and then as it was planned.
  */
 #include "command-world.h"
-#include "policy/git-commands.h"
+#include "policy/deputy/git-commands.h"
 #include "unit.h"
 
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 #include "command-world.h"
-#include "policy/deputy.h"
-#include "policy/git-commands.h"
+#include "policy/deputy/deputy.h"
+#include "policy/deputy/git-commands.h"
 #include "unit.h"
 
 static int setup(void **state)

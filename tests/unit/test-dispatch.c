@@ -2,7 +2,7 @@
 
 #include "unit.h"
 
-#include "policy/audit.h"
+#include "policy/log/audit.h"
 
 #include <fcntl.h>
 #include <stdio.h>

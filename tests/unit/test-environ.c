@@ -1,7 +1,7 @@
 #include "command-world.h"
 #include "unit.h"
 
-#include "policy/pyre.h"
+#include "policy/pyre/pyre.h"
 
 #include <stdio.h>
 

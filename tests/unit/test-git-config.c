@@ -1,5 +1,5 @@
-#include "policy/git-config.h"
-#include "policy/git-index.h"
+#include "policy/deputy/git-config.h"
+#include "policy/deputy/git-index.h"
 #include "unit.h"
 
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-#include "policy/mask.h"
+#include "policy/log/mask.h"
 #include "unit.h"
 
 #include <time.h>

@@ -4,7 +4,7 @@
  * oracle resolves with realpath(3) and knows the guards as functions, not as patterns.
  */
 #include "policy/paths.h"
-#include "policy/pyre.h"
+#include "policy/pyre/pyre.h"
 #include "vfs/vfs.h"
 
 #include <ctype.h>

@@ -1,6 +1,6 @@
 #include "base/json.h"
 #include "base/utf8.h"
-#include "policy/pyre.h"
+#include "policy/pyre/pyre.h"
 
 #include "unit.h"
 

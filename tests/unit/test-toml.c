@@ -1,4 +1,4 @@
-#include "policy/toml.h"
+#include "policy/config/toml.h"
 
 #include "unit.h"
 

@@ -1,0 +1,252 @@
+/* The sections about files, [filesystem] and [audit_log], and what is write-protected. */
+#include "policy/config/internal.h"
+#include "policy/place.h"
+
+#include <unistd.h>
+
+#define MAX_KEEP      1000
+#define MIN_LOG_BYTES 4096
+#define MAX_STEPS     100000 /* of looking up one path */
+
+static const char *find_place(
+        const char *absolute, enum place_links links, struct arena *arena)
+{
+    struct place place;
+    unsigned budget = MAX_STEPS;
+    bool found = place_find(STR("/"), str_of(absolute), links, arena, &budget, &place);
+    return found ? place.path.data : NULL;
+}
+
+const char *conf_resolve(const char *absolute, struct arena *arena)
+{
+    return find_place(absolute, PLACE_FOLLOW, arena);
+}
+
+const char *conf_normal(const char *absolute, struct arena *arena)
+{
+    return find_place(absolute, PLACE_BY_NAME, arena);
+}
+
+struct str conf_absolute(const struct conf *c, struct str path)
+{
+    struct str workspace = c->policy->workspace;
+    if (path.len && path.data[0] == '/')
+        return path;
+    if (path.len && path.data[0] == '~' && c->home)
+        return str_of(
+                arena_printf(c->arena, "%s%.*s", c->home, STR_ARG(str_from(path, 1))));
+    return str_of(arena_printf(c->arena, "%.*s/%.*s", STR_ARG(workspace), STR_ARG(path)));
+}
+
+static bool check_home(struct conf *c, const char *section, const struct toml_item *item,
+        struct str path)
+{
+    if (!path.len || path.data[0] != '~')
+        return true;
+    if (path.len > 1 && path.data[1] != '/')
+        return conf_fail_item(c, section, item,
+                "'%.*s': '~' stands for your own home only", STR_ARG(path));
+    return (c->home && c->home[0] == '/') ||
+           conf_fail_item(c, section, item, "'~' is used, and HOME is not set");
+}
+
+/* A pattern where a folder is wanted must not be taken for a folder of that name. */
+static bool check_pattern(struct conf *c, const char *section,
+        const struct toml_item *item, struct str path, const char *real)
+{
+    bool magic = false;
+    for (size_t i = 0; i < path.len; i++)
+        magic = magic || strchr("*?[", path.data[i]);
+    if (!magic || access(real, F_OK) == 0)
+        return true;
+    return conf_fail_item(c, section, item,
+            "'%.*s' is a pattern: name the folder, which stands for all below it, and "
+            "leave out parts with [filesystem.guards]",
+            STR_ARG(path));
+}
+
+static bool read_path(struct conf *c, const char *section, const struct toml_item *item,
+        struct policy_path *out)
+{
+    struct str text = item->value.text;
+    *out = (struct policy_path){ .text = text, .path = STR(""), .origin = item->origin };
+    if (str_is(text, "*"))
+        return true;
+    if (!text.len || memchr(text.data, 0, text.len))
+        return conf_fail_item(c, section, item, "must not be empty, nor contain a NUL");
+    if (!check_home(c, section, item, text))
+        return false;
+    const char *real = conf_resolve(conf_absolute(c, text).data, c->arena);
+    if (!real)
+        return conf_fail_item(c, section, item, "'%.*s' leads nowhere: %s", STR_ARG(text),
+                "its links go in a ring, or the path is too long");
+    out->path = str_of(real);
+    return check_pattern(c, section, item, text, real);
+}
+
+/* Any list of paths; "*" has the path "". */
+static bool read_paths(struct conf *c, const char *section, const struct toml_item *item,
+        struct policy_path **out, size_t *count)
+{
+    struct policy_texts texts;
+    if (!conf_texts(c, section, item, &texts))
+        return false;
+    *out = arena_zalloc(c->arena, (texts.count + 1) * sizeof(**out));
+    *count = texts.count;
+    for (size_t i = 0; i < texts.count; i++) {
+        struct toml_item one = item->value.items[i];
+        one.key = item->key;
+        if (!read_path(c, section, &one, &(*out)[i]))
+            return false;
+    }
+    return true;
+}
+
+bool conf_paths(struct conf *c, const char *section, const struct toml_item *item,
+        struct policy_path **out, size_t *count)
+{
+    if (!read_paths(c, section, item, out, count))
+        return false;
+    for (size_t i = 0; i < *count; i++)
+        if (!(*out)[i].path.len) /* "*": everything may be written */
+            (*out)[i].path = STR("/");
+    return true;
+}
+
+static bool read_writable(
+        struct conf *c, const char *section, const struct toml_item *item, void *to)
+{
+    struct policy *p = to;
+    return conf_paths(c, section, item, &p->writable, &p->writable_count);
+}
+
+static bool read_readable(
+        struct conf *c, const char *section, const struct toml_item *item, void *to)
+{
+    struct policy *p = to;
+    if (!read_paths(c, section, item, &p->readable, &p->readable_count))
+        return false;
+    for (size_t i = 0; i < p->readable_count; i++)
+        p->readable_all |= !p->readable[i].path.len;
+    return true;
+}
+
+static bool read_guard(
+        struct conf *c, const char *section, const struct toml_item *item, void *to)
+{
+    static const char *const words[] = {
+        [GUARD_DENY_AGENT] = "deny-agent",
+        [GUARD_DENY_ALL] = "deny-all",
+        [GUARD_READ_ONLY] = "read-only",
+        [GUARD_WORKSPACE] = "workspace",
+        [GUARD_ALLOW] = "allow",
+    };
+    struct policy_guard *out = to;
+    unsigned word;
+    if (!conf_word(c, section, item, words, ARRAY_LEN(words), &word) ||
+            !conf_regex(c, section, item, item->key, 0, &out->regex))
+        return false;
+    out->disposition = (enum guard_disposition)word;
+    return item->key.len ||
+           conf_fail_item(c, section, item, "an empty pattern matches every path");
+}
+
+static bool read_guards(
+        struct conf *c, const char *section, const struct toml_item *item, void *to)
+{
+    struct policy *p = to;
+    return conf_each(c, conf_name(c, section, item->key), item, read_guard,
+            sizeof(*p->guards), &p->guards, &p->guard_count);
+}
+
+/* Where a list is not given: the workspace. */
+static void default_path(
+        struct conf *c, struct origin origin, struct policy_path **out, size_t *count)
+{
+    *out = arena_zalloc(c->arena, sizeof(**out));
+    **out = (struct policy_path){
+        .text = STR("."), .path = c->policy->workspace_real, .origin = origin
+    };
+    *count = 1;
+}
+
+bool conf_filesystem(
+        struct conf *c, const char *section, const struct toml_item *item, void *to)
+{
+    static const struct conf_key keys[] = {
+        { "writable_paths", read_writable, 0 },
+        { "readable_paths", read_readable, 0 },
+        { "guards", read_guards, 0 },
+    };
+    struct policy *p = to;
+    default_path(c, item->origin, &p->writable, &p->writable_count);
+    default_path(c, item->origin, &p->readable, &p->readable_count);
+    return conf_section(c, section, item, keys, ARRAY_LEN(keys), p);
+}
+
+static bool read_log_path(
+        struct conf *c, const char *section, const struct toml_item *item, void *to)
+{
+    struct policy_audit_log *log = to;
+    struct str text;
+    if (!conf_text(c, section, item, &text) || !check_home(c, section, item, text))
+        return false;
+    if (!text.len || (text.data[0] != '/' && text.data[0] != '~') ||
+            memchr(text.data, 0, text.len))
+        return conf_fail_item(
+                c, section, item, "must be an absolute path, or begin with '~/'");
+    const char *path = conf_normal(conf_absolute(c, text).data, c->arena);
+    const char *name = strrchr(path, '/'); /* a link in the log's own place is refused */
+    struct str folder = { path, (size_t)(name - path) };
+    const char *real = conf_resolve(arena_cstr(c->arena, folder), c->arena);
+    if (!real)
+        return conf_fail_item(c, section, item, "leads nowhere");
+    log->path = str_of(arena_printf(c->arena, "%s%s", real[1] ? real : "", name));
+    log->origin = item->origin;
+    return true;
+}
+
+static bool read_count(struct conf *c, const char *section, const struct toml_item *item,
+        int64_t min, int64_t max, int64_t *out)
+{
+    if (!conf_type(c, section, item, TOML_INTEGER, "a whole number"))
+        return false;
+    *out = item->value.integer;
+    return (*out >= min && *out <= max) ||
+           conf_fail_item(c, section, item, "must be from %lld to %lld, not %lld",
+                   (long long)min, (long long)max, (long long)*out);
+}
+
+static bool read_max_bytes(
+        struct conf *c, const char *section, const struct toml_item *item, void *to)
+{
+    int64_t n;
+    if (!read_count(c, section, item, MIN_LOG_BYTES, (int64_t)1 << 40, &n))
+        return false;
+    *(uint64_t *)to = (uint64_t)n;
+    return true;
+}
+
+static bool read_keep(
+        struct conf *c, const char *section, const struct toml_item *item, void *to)
+{
+    int64_t n;
+    if (!read_count(c, section, item, 0, MAX_KEEP, &n))
+        return false;
+    *(unsigned *)to = (unsigned)n;
+    return true;
+}
+
+bool conf_audit_log(
+        struct conf *c, const char *section, const struct toml_item *item, void *to)
+{
+    static const struct conf_key keys[] = {
+        { "path", read_log_path, 0 },
+        { "max_bytes", read_max_bytes, offsetof(struct policy_audit_log, max_bytes) },
+        { "keep", read_keep, offsetof(struct policy_audit_log, keep) },
+        { "arguments", conf_bool, offsetof(struct policy_audit_log, arguments) },
+    };
+    struct policy_audit_log *log = &((struct policy *)to)->audit_log;
+    log->origin = item->origin;
+    return conf_section(c, section, item, keys, ARRAY_LEN(keys), log);
+}
