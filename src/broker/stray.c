@@ -1,4 +1,5 @@
 #include "broker/stray.h"
+#include "base/path.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -50,12 +51,6 @@ static struct str folder_of(const char *path)
 static const char *name_of(const char *path)
 {
     return strrchr(path, '/') + 1;
-}
-
-static bool is_at_or_below(const char *path, const char *folder)
-{
-    size_t len = strlen(folder);
-    return !strncmp(path, folder, len) && (path[len] == '/' || !path[len]);
 }
 
 /* To the first name that is free: NAME.SECONDS, NAME.SECONDS.1, ...  `name` becomes it.
@@ -110,7 +105,7 @@ static bool move_away(int parent, const char *path, const char *quarantine,
         struct buf *name, struct buf *moved_to)
 {
     auto_buf new_name = BUF(2 * NAME_MAX);
-    if (is_at_or_below(quarantine, path)) {
+    if (path_is_in(str_of(quarantine), str_of(path))) {
         if (!move(parent, name->data, parent, name_of(path), &new_name))
             return false;
         buf_clear(name);

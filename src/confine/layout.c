@@ -1,4 +1,5 @@
 #include "confine/layout.h"
+#include "base/path.h"
 
 #include <string.h>
 
@@ -65,14 +66,6 @@ static enum layout_kind kind_of(enum view_rule rule)
     return LAYOUT_HIDDEN;
 }
 
-bool layout_is_below(const char *path, const char *folder)
-{
-    size_t len = strlen(folder);
-    if (len == 1)
-        return path[1] != '\0';
-    return !strncmp(path, folder, len) && path[len] == '/';
-}
-
 /* Gives way to another rule for the same path. */
 static bool is_weak(const struct layout_item *item)
 {
@@ -107,7 +100,7 @@ static struct layout_item *find_above(
         struct layout_item *items, size_t end, const char *path)
 {
     while (end--)
-        if (layout_is_below(path, items[end].path))
+        if (path_is_beneath(str_of(path), str_of(items[end].path)))
             return &items[end];
     return NULL;
 }
@@ -186,20 +179,6 @@ static void find_tops(struct layout *layout)
     }
 }
 
-/* "/a/b": with "..", two names for one place would not be seen to be one. */
-static bool is_normal(const char *path)
-{
-    struct str rest = str_from(str_of(path), 1);
-    if (path[0] != '/' || (rest.len && path[strlen(path) - 1] == '/'))
-        return false;
-    while (rest.len) {
-        struct str name = str_cut(&rest, '/');
-        if (!name.len || str_is(name, ".") || str_is(name, ".."))
-            return false;
-    }
-    return true;
-}
-
 static void collect(
         const struct view_request *request, struct collection *c, struct layout *out)
 {
@@ -211,7 +190,8 @@ static void collect(
         add_all(c, dev, ARRAY_LEN(dev));
     for (size_t i = 0; i < request->path_count; i++) {
         const struct view_path *path = &request->paths[i];
-        if (!is_normal(path->path))
+        /* With ".." two names for one place would not be seen to be one. */
+        if (!path_is_normal(str_of(path->path)))
             out->is_malformed |= path->rule != VIEW_VISIBLE; /* that can be left out */
         else if (strcmp(path->path, "/"))
             add(c, (struct layout_item){

@@ -45,7 +45,4 @@ struct layout {
 void layout_make(
         const struct view_request *request, struct arena *arena, struct layout *out);
 
-/* Is `path` below `folder`, and not the same? */
-bool layout_is_below(const char *path, const char *folder);
-
 #endif

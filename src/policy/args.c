@@ -1,3 +1,4 @@
+#include "base/path.h"
 #include "policy/args-text.h"
 #include "policy/command-parts.h"
 #include "policy/deputy/deputy.h"
@@ -89,13 +90,10 @@ static bool refuse_endless(const struct scan *s, struct str part)
 static bool is_inside(const struct scan *s, struct str path)
 {
     const struct policy_shell *section = s->step->section;
-    if (place_is_in(path, s->step->policy->workspace_real) ||
+    if (path_is_in(path, s->step->policy->workspace_real) ||
             place_is_writable(s->step->policy, path))
         return true;
-    for (size_t i = 0; i < section->writable_count; i++)
-        if (place_is_in(path, section->writable[i].path))
-            return true;
-    return false;
+    return place_among(section->writable, section->writable_count, path);
 }
 
 /* Devices that tell and keep nothing, and the command's own streams. */

@@ -1,3 +1,4 @@
+#include "base/path.h"
 #include "policy/command-parts.h"
 
 #include <sys/stat.h>
@@ -44,8 +45,7 @@ bool command_cwd(struct command_step *step, struct str *out, struct refusal *why
                 "is not permitted: the folder is write-protected", &protected->origin,
                 why);
     if (step->section->arg_paths == ARG_PATHS_WORKSPACE &&
-            !place_is_in(real, policy->workspace_real) &&
-            !place_is_writable(policy, real))
+            !path_is_in(real, policy->workspace_real) && !place_is_writable(policy, real))
         return refuse(step, real, "outside",
                 "is not permitted: it is outside the workspace", NULL, why);
     return path_allowed(step->paths, real, PATH_READ, why);

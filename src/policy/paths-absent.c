@@ -3,6 +3,7 @@
  * pattern leaves open how a name ends, so are the endings of settings files.
  */
 #include "policy/paths-internal.h"
+#include "policy/place.h"
 
 #include <errno.h>
 #include <sys/stat.h>
@@ -22,18 +23,10 @@ static bool is_there(const char *path)
     return !lstat(path, &st) || (errno != ENOENT && errno != ENOTDIR);
 }
 
-static bool is_in_writable_place(const struct policy *policy, struct str path)
-{
-    for (size_t i = 0; i < policy->writable_count; i++)
-        if (path_is_below(path, policy->writable[i].path))
-            return true;
-    return false;
-}
-
 static void consider(struct absent *a, const char *path)
 {
     struct str name = str_of(path);
-    if (is_there(path) || !is_in_writable_place(a->policy->policy, name) ||
+    if (is_there(path) || !place_is_writable(a->policy->policy, name) ||
             path_allowed(a->policy, name, PATH_WRITE, NULL))
         return;
     for (size_t i = 0; i < a->count; i++)

@@ -6,6 +6,7 @@
  * paths is looked for in the folders above as well.
  */
 #include "policy/paths-internal.h"
+#include "policy/place.h"
 
 #include <dirent.h>
 #include <limits.h>
@@ -61,14 +62,6 @@ static void add_existing(struct look *look, enum kernel_rule_kind kind, struct s
         add_rule(look, kind, str_of(real), is_dir, false);
 }
 
-static bool is_writable_place(const struct path_policy *p, struct str path)
-{
-    for (size_t i = 0; i < p->policy->writable_count; i++)
-        if (path_is_below(path, p->policy->writable[i].path))
-            return true;
-    return false;
-}
-
 static bool is_agent_guard(const struct path_policy *p, struct str path)
 {
     bool gave_up;
@@ -86,7 +79,7 @@ static void judge_name(struct look *look, const char *path)
     struct str name = str_of(path);
     bool is_writable = path_passable(look->policy, name) &&
                        path_allowed(look->policy, name, PATH_WRITE, NULL);
-    if (is_writable && is_writable_place(look->policy, name))
+    if (is_writable && place_is_writable(look->policy->policy, name))
         return; /* most names: no look at the file system is needed */
     if (!find_real(path, real, &is_dir))
         return;
@@ -94,9 +87,9 @@ static void judge_name(struct look *look, const char *path)
     if (!path_passable(look->policy, name) || !path_passable(look->policy, target))
         add_rule(look, KERNEL_HIDDEN, target, is_dir, is_agent_guard(look->policy, name));
     else if (!path_allowed(look->policy, target, PATH_WRITE, NULL)) {
-        if (is_writable_place(look->policy, target))
+        if (place_is_writable(look->policy->policy, target))
             add_rule(look, KERNEL_READ_ONLY, target, is_dir, false);
-    } else if (is_writable && !is_writable_place(look->policy, target)) {
+    } else if (is_writable && !place_is_writable(look->policy->policy, target)) {
         add_rule(look, KERNEL_WRITABLE, target, is_dir, false);
     }
 }
@@ -160,7 +153,7 @@ static void judge_allowed(struct look *look, const char *folder)
         return;
     const char *inside = is_dir ? arena_printf(look->arena, "%s/x", real) : real;
     if (path_allowed(look->policy, str_of(inside), PATH_WRITE, NULL) &&
-            !is_writable_place(look->policy, str_of(real)))
+            !place_is_writable(look->policy->policy, str_of(real)))
         add_rule(look, KERNEL_WRITABLE, str_of(real), is_dir, false);
 }
 
@@ -192,7 +185,7 @@ static void add_folders(struct look *look)
         char real[PATH_MAX];
         bool is_dir;
         if (!find_real(arena_cstr(look->arena, f->path), real, &is_dir) ||
-                !is_writable_place(look->policy, str_of(real)))
+                !place_is_writable(look->policy->policy, str_of(real)))
             continue;
         add_rule(look, KERNEL_READ_ONLY, str_of(real), is_dir, false);
         add_existing(look, KERNEL_WRITABLE, f->except);

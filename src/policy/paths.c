@@ -1,17 +1,12 @@
+#include "base/path.h"
 #include "policy/deny.h"
 #include "policy/paths-internal.h"
+#include "policy/place.h"
 
 #define NULL_DEVICE   STR("/dev/null")
 #define DEVICES       STR("/dev/")
 #define SHARED_MEMORY STR("/dev/shm/")
 #define PROCESSES     STR("/proc/")
-
-bool path_is_below(struct str path, struct str dir)
-{
-    if (dir.len == 1)
-        return path.len && path.data[0] == '/';
-    return str_starts(path, dir) && (path.len == dir.len || path.data[dir.len] == '/');
-}
 
 static struct str with_slash(struct arena *arena, struct str path)
 {
@@ -97,23 +92,6 @@ static bool refuse_malformed(struct str path, enum path_use use, struct refusal 
     if (begin(why, "path", NULL, path, use))
         buf_add(&why->rule, STR("a path is absolute and has no '.' or '..' left in it"));
     return false;
-}
-
-static bool is_canonical(struct str path)
-{
-    if (!path.len || path.data[0] != '/' || memchr(path.data, 0, path.len))
-        return false;
-    struct str rest = str_from(path, 1);
-    if (!rest.len)
-        return true;
-    if (rest.data[rest.len - 1] == '/')
-        return false;
-    while (rest.len) {
-        struct str name = str_cut(&rest, '/');
-        if (!name.len || str_is(name, ".") || str_is(name, ".."))
-            return false;
-    }
-    return true;
 }
 
 /* Files of the kernel that reach devices, or the memory and the secrets of processes. */
@@ -236,7 +214,7 @@ static enum verdict guard_verdict(const struct path_policy *p,
     case GUARD_READ_ONLY:
         return use == PATH_WRITE ? REFUSED : UNDECIDED;
     case GUARD_WORKSPACE:
-        return path_is_below(path, p->policy->workspace_real) ? ALLOWED : REFUSED;
+        return path_is_in(path, p->policy->workspace_real) ? ALLOWED : REFUSED;
     case GUARD_ALLOW:
         return ALLOWED;
     }
@@ -274,18 +252,10 @@ static bool refuse_guard(const struct policy_guard *guard, bool gave_up, struct 
     return false;
 }
 
-static bool is_below_any(const struct policy_path *roots, size_t count, struct str path)
-{
-    for (size_t i = 0; i < count; i++)
-        if (roots[i].path.len && path_is_below(path, roots[i].path))
-            return true;
-    return false;
-}
-
 static bool is_above_any(const struct policy_path *roots, size_t count, struct str path)
 {
     for (size_t i = 0; i < count; i++)
-        if (path_is_below(roots[i].path, path))
+        if (path_is_in(roots[i].path, path))
             return true;
     return false;
 }
@@ -293,12 +263,12 @@ static bool is_above_any(const struct policy_path *roots, size_t count, struct s
 static bool roots_allow(const struct policy *policy, struct str path, enum path_use use)
 {
     if (use == PATH_WRITE)
-        return is_below_any(policy->writable, policy->writable_count, path);
+        return place_is_writable(policy, path);
     if (policy->readable_all ||
-            is_below_any(policy->readable, policy->readable_count, path))
+            place_among(policy->readable, policy->readable_count, path))
         return true;
     return use == PATH_LOOK &&
-           (is_below_any(policy->writable, policy->writable_count, path) ||
+           (place_is_writable(policy, path) ||
                    is_above_any(policy->writable, policy->writable_count, path) ||
                    is_above_any(policy->readable, policy->readable_count, path));
 }
@@ -354,7 +324,7 @@ bool path_allowed(const struct path_policy *p, struct str canonical, enum path_u
         struct refusal *why)
 {
     const char *rule;
-    if (!is_canonical(canonical))
+    if (!path_is_normal(canonical))
         return refuse_malformed(canonical, use, why);
     if (str_eq(canonical, NULL_DEVICE))
         return true;

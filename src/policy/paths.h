@@ -45,9 +45,6 @@ bool path_allowed(const struct path_policy *p, struct str canonical, enum path_u
  * what a guard hides. */
 bool path_passable(const struct path_policy *p, struct str canonical);
 
-/* Is `path` (absolute) the folder `dir` or below it, component by component? */
-bool path_is_below(struct str path, struct str dir);
-
 /*
  * Moving or removing a folder moves what is in it: true if nothing that is protected or
  * guarded against writing lies, or would lie, at or below `canonical` by its name alone.

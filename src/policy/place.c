@@ -1,4 +1,5 @@
 #include "policy/place.h"
+#include "base/path.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -147,12 +148,13 @@ bool place_find_below(struct str known, struct str path, enum place_links links,
     return find(absolute ? none : known, none, path, links, arena, budget, out);
 }
 
-bool place_is_in(struct str path, struct str folder)
+const struct policy_path *place_among(
+        const struct policy_path *places, size_t count, struct str path)
 {
-    if (folder.len == 1 && folder.data[0] == '/')
-        return true;
-    return folder.len && str_starts(path, folder) &&
-           (path.len == folder.len || path.data[folder.len] == '/');
+    for (size_t i = 0; i < count; i++)
+        if (path_is_in(path, places[i].path))
+            return &places[i];
+    return NULL;
 }
 
 const struct policy_protected *place_protected(
@@ -160,8 +162,7 @@ const struct policy_protected *place_protected(
 {
     for (size_t i = 0; i < policy->protected_count; i++) {
         const struct policy_protected *p = &policy->protected[i];
-        if (place_is_in(path, p->path) &&
-                !(p->except.len && place_is_in(path, p->except)))
+        if (path_is_in(path, p->path) && !(p->except.len && path_is_in(path, p->except)))
             return p;
     }
     return NULL;
@@ -169,8 +170,16 @@ const struct policy_protected *place_protected(
 
 bool place_is_writable(const struct policy *policy, struct str path)
 {
-    for (size_t i = 0; i < policy->writable_count; i++)
-        if (place_is_in(path, policy->writable[i].path))
-            return true;
-    return false;
+    return place_among(policy->writable, policy->writable_count, path);
+}
+
+const struct policy_path *place_written_by_any(
+        const struct policy *policy, struct str path)
+{
+    const struct policy_path *place =
+            place_among(policy->writable, policy->writable_count, path);
+    for (size_t i = 0; !place && i < policy->shell_count; i++)
+        place = place_among(
+                policy->shells[i].writable, policy->shells[i].writable_count, path);
+    return place;
 }

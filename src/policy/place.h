@@ -35,8 +35,9 @@ MUST_CHECK bool place_find(struct str base, struct str path, enum place_links li
 MUST_CHECK bool place_find_below(struct str known, struct str path,
         enum place_links links, struct arena *arena, unsigned *budget, struct place *out);
 
-/* Is `path` the folder or in it?  By text; both as a place has them. */
-bool place_is_in(struct str path, struct str folder);
+/* The first of the places that `path` is in, or NULL. */
+const struct policy_path *place_among(
+        const struct policy_path *places, size_t count, struct str path);
 
 /* The write-protected folder that has `path`, or NULL. */
 const struct policy_protected *place_protected(
@@ -44,5 +45,9 @@ const struct policy_protected *place_protected(
 
 /* Is it in the writable paths? */
 bool place_is_writable(const struct policy *policy, struct str path);
+
+/* The writable path that has it, those of single commands included, or NULL. */
+const struct policy_path *place_written_by_any(
+        const struct policy *policy, struct str path);
 
 #endif

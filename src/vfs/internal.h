@@ -136,8 +136,6 @@ const struct mount *vfs_find_mount(
  */
 bool vfs_path_below(struct str path, struct str dir, struct str *rest);
 
-bool vfs_is_mount_point(const struct vfs *vfs, struct str path);
-
 /* Is something mounted below `path`?  Then it is a directory whatever the tree says. */
 bool vfs_is_above_mount(const struct vfs *vfs, struct str path);
 

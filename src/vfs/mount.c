@@ -1,3 +1,4 @@
+#include "base/path.h"
 #include "vfs/internal.h"
 
 #include <errno.h>
@@ -30,21 +31,13 @@ void vfs_destroy(struct vfs *vfs)
     free(vfs);
 }
 
-/* Is `path` below `dir` (not `dir` itself)? */
-static bool is_below(struct str path, struct str dir)
-{
-    if (dir.len == 1)
-        return path.len > 1;
-    return path.len > dir.len && str_starts(path, dir) && path.data[dir.len] == '/';
-}
-
 static int check_mount_point(const struct vfs *vfs, struct vpath at)
 {
     bool above = at.text.len == 1;
     for (size_t i = 0; i < vfs->count; i++) {
         if (str_eq(vfs->mounts[i].at, at.text))
             return EEXIST;
-        above |= is_below(at.text, vfs->mounts[i].at);
+        above |= path_is_beneath(at.text, vfs->mounts[i].at);
     }
     return above && !strstr(at.text.data, "/..") ? 0 : EINVAL;
 }
@@ -70,7 +63,7 @@ const struct mount *vfs_find_mount(
 {
     for (size_t i = 0; i < vfs->count; i++) {
         const struct mount *m = &vfs->mounts[i];
-        if (is_below(path, m->at)) {
+        if (path_is_beneath(path, m->at)) {
             *rel = path.data + m->at.len + (m->at.len > 1);
             return m;
         }
@@ -82,19 +75,10 @@ const struct mount *vfs_find_mount(
     return NULL;
 }
 
-bool vfs_is_mount_point(const struct vfs *vfs, struct str path)
-{
-    for (size_t i = 0; i < vfs->count; i++) {
-        if (str_eq(path, vfs->mounts[i].at))
-            return true;
-    }
-    return false;
-}
-
 bool vfs_is_above_mount(const struct vfs *vfs, struct str path)
 {
     for (size_t i = 0; i < vfs->count; i++) {
-        if (is_below(vfs->mounts[i].at, path))
+        if (path_is_beneath(vfs->mounts[i].at, path))
             return true;
     }
     return false;

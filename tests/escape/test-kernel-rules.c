@@ -91,15 +91,16 @@ static void test_what_is_allowed(void **state UNUSED)
     struct machine m;
     struct error err;
     machine_create(&m, geteuid());
+    assert_int_equal(mkdir(machine_path(&m, "paddock-allowed"), 0755), 0);
     struct policy_guard guards[] = { m.policy.guards[3] /* .env */,
-        { .regex.text = STR("/out/"), .disposition = GUARD_ALLOW } };
+        { .regex.text = STR("/paddock-allowed/"), .disposition = GUARD_ALLOW } };
     assert_true(pyre_create(guards[1].regex.text, 0, &guards[1].regex.pattern, &err));
     m.policy.guards = guards;
     m.policy.guard_count = ARRAY_LEN(guards);
     m.policy.writable[0].path = str_of(machine_path(&m, "ws/sub"));
     m.policy.protected_count = 0;
     m.paths = path_policy_create(&m.policy, m.arena);
-    assert_string_equal(rules_of(&m), "writable out/\n"
+    assert_string_equal(rules_of(&m), "writable paddock-allowed/\n"
                                       "writable ws/.env\n"
                                       "writable ws/sub/\n");
     pyre_destroy(guards[1].regex.pattern);

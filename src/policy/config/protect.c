@@ -156,24 +156,13 @@ void conf_protect(struct conf *c)
     protect_programs(c);
 }
 
-static bool is_in_any(struct str path, const struct policy_path *paths, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        if (place_is_in(path, paths[i].path))
-            return true;
-    return false;
-}
-
 bool conf_audit_log_check(struct conf *c)
 {
     const struct policy *p = c->policy;
     struct str path = p->audit_log.path;
     if (!path.len)
         return true;
-    bool writable = is_in_any(path, p->writable, p->writable_count);
-    for (size_t i = 0; i < p->shell_count; i++)
-        writable |= is_in_any(path, p->shells[i].writable, p->shells[i].writable_count);
-    return !writable ||
+    return !place_written_by_any(p, path) ||
            conf_fail(c, p->audit_log.origin, "audit_log", STR("path"),
                    "'%.*s' can be written by agents; choose a place outside of "
                    "all writable_paths",

@@ -1,3 +1,4 @@
+#include "base/path.h"
 #include "policy/deputy/parts.h"
 #include "policy/place.h"
 
@@ -91,7 +92,7 @@ bool deputy_resolve(const struct deputy_call *call, struct str path, struct str 
 
 bool deputy_in_workspace(const struct deputy_call *call, struct str canonical)
 {
-    return place_is_in(canonical, call->policy->workspace_real);
+    return path_is_in(canonical, call->policy->workspace_real);
 }
 
 bool deputy_file_allowed(const struct deputy_call *call, struct str path,

@@ -3,6 +3,7 @@
  * tree changed and the rest not.  So git itself is asked first which protected files
  * would change, and if there are any the command is refused whole.
  */
+#include "base/path.h"
 #include "policy/deputy/git-parts.h"
 #include "policy/place.h"
 
@@ -70,8 +71,8 @@ static void add_path(
 {
     struct str tree = call->repo.tree, canonical = str_of(path);
     size_t skip = tree.len > 1 ? tree.len + 1 : 1;
-    if (canonical.len <= skip || !place_is_in(canonical, tree) ||
-            place_is_in(canonical, call->repo.dir))
+    if (canonical.len <= skip || !path_is_in(canonical, tree) ||
+            path_is_in(canonical, call->repo.dir))
         return;
     deputy_list_add(&call->base, argv,
             arena_printf(call->base.arena, ":(top,literal)%s", path + skip));

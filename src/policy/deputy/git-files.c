@@ -1,3 +1,4 @@
+#include "base/path.h"
 #include "policy/deputy/git-parts.h"
 #include "policy/place.h"
 
@@ -11,7 +12,7 @@ static bool is_plain_file(const struct git_call *call, struct str operand)
         return true;
     if (!deputy_resolve(&call->base, operand, &canonical))
         return true;
-    return !place_is_in(canonical, call->repo.tree);
+    return !path_is_in(canonical, call->repo.tree);
 }
 
 static bool operands_allowed(struct git_call *call)

@@ -1,3 +1,4 @@
+#include "base/path.h"
 #include "policy/deputy/git-parts.h"
 #include "policy/place.h"
 
@@ -52,7 +53,7 @@ static void each_protected(const struct git_call *call, protected_fn *fn)
     for (size_t i = 0; i < policy->protected_count; i++) {
         struct str path = policy->protected[i].path;
         size_t skip = tree.len > 1 ? tree.len + 1 : 1;
-        if (path.len > skip && place_is_in(path, tree) &&
+        if (path.len > skip && path_is_in(path, tree) &&
                 !lstat(arena_cstr(call->base.arena, path), &st))
             fn(call, str_from(path, skip));
     }

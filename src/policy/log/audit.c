@@ -1,4 +1,6 @@
 #include "policy/log/audit.h"
+#include "base/path.h"
+#include "policy/place.h"
 
 #include "base/utf8.h"
 #include "policy/log/logfile.h"
@@ -289,15 +291,6 @@ static bool refuse_place(struct str place, const struct origin *origin, struct e
     return error_hint(err, "Give [audit_log] a path outside of it.");
 }
 
-static bool refuse_below(const struct policy_path *places, size_t count, struct str path,
-        struct error *err)
-{
-    for (size_t i = 0; i < count; i++)
-        if (places[i].path.len && path_is_below(path, places[i].path))
-            return refuse_place(places[i].path, &places[i].origin, err);
-    return true;
-}
-
 /*
  * The audit log lies outside of everything that an agent or its commands may write.  A
  * guard does not make up for a writable place, since some programs may pass it; where
@@ -307,15 +300,11 @@ static bool judge_calls(const void *user, struct str path, struct error *err)
 {
     const struct audit *a = user;
     const struct policy *policy = a->policy;
-    if (path_is_below(path, policy->workspace_real) ||
-            path_is_below(path, policy->workspace))
+    if (path_is_in(path, policy->workspace_real) || path_is_in(path, policy->workspace))
         return refuse_place(policy->workspace_real, NULL, err);
-    for (size_t i = 0; i < policy->shell_count; i++)
-        if (!refuse_below(policy->shells[i].writable, policy->shells[i].writable_count,
-                    path, err))
-            return false;
-    if (!refuse_below(policy->writable, policy->writable_count, path, err))
-        return false;
+    const struct policy_path *place = place_written_by_any(policy, path);
+    if (place)
+        return refuse_place(place->path, &place->origin, err);
     for (struct str above = path; above.len > 1; above = folder_of(above))
         if (path_allowed(a->paths, above, PATH_WRITE, NULL))
             return refuse_place(above, NULL, err);

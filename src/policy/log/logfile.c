@@ -1,4 +1,5 @@
 #include "policy/log/logfile.h"
+#include "base/path.h"
 
 #include "base/log.h"
 
@@ -46,12 +47,6 @@ static bool real_path(int dir, char out[PATH_MAX], struct error *err)
     return true;
 }
 
-static bool is_at_or_below(const char *path, struct str top)
-{
-    size_t len = top.len;
-    return len && !strncmp(path, top.data, len) && (!path[len] || path[len] == '/');
-}
-
 /* `rest` below the folder `dir`, as the judge is asked about it. */
 static bool judge(
         const struct logfile_options *o, int dir, struct str rest, struct error *err)
@@ -71,7 +66,7 @@ static int make_folder(const struct logfile_options *o, int dir, const char *nam
     char real[PATH_MAX];
     if (!real_path(dir, real, err))
         return -1;
-    if (!is_at_or_below(real, o->create_below)) {
+    if (!path_is_in(str_of(real), o->create_below)) {
         error_set(err, ERR_NOT_FOUND, "there is no folder '%s' in '%.200s'", name, real);
         error_hint(err, "Create it, for you alone.");
         return -1;

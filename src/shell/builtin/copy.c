@@ -1,4 +1,5 @@
 #include "shell/builtin/copy.h"
+#include "base/path.h"
 
 #include "search/dirwalk.h"
 #include "shell/builtin/files.h"
@@ -296,7 +297,7 @@ static bool is_into_itself(struct copy *cp, const char *from, const char *to)
     if (file_resolve(cp->c, from, VFS_FOLLOW, &source) ||
             file_resolve(cp->c, to, VFS_FOLLOW, &target))
         return false;
-    return name_is_beneath(target.text, source.text);
+    return path_is_in(target.text, source.text);
 }
 
 /* Rules hide what they deny, so a copy may be less than its source: that is said. */

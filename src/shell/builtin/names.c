@@ -65,12 +65,6 @@ int name_canonical(struct cmd *c, const char *name, enum exists exists, struct s
     return errnum;
 }
 
-bool name_is_beneath(struct str path, struct str dir)
-{
-    return dir.len == 1 ||
-           (str_starts(path, dir) && (path.len == dir.len || path.data[dir.len] == '/'));
-}
-
 const char *name_relative(struct cmd *c, struct str from, struct str to)
 {
     auto_buf path = BUF(65536);

@@ -17,7 +17,4 @@ int name_absolute(struct cmd *c, const char *name, struct str *out);
 /* `to` as seen from the directory `from`; both absolute without ".." and links. */
 const char *name_relative(struct cmd *c, struct str from, struct str to);
 
-/* Is `path` the directory `dir`, or in it? */
-bool name_is_beneath(struct str path, struct str dir);
-
 #endif

@@ -1,3 +1,4 @@
+#include "base/path.h"
 #include "shell/builtin/names.h"
 #include "shell/builtin/quote.h"
 
@@ -55,7 +56,7 @@ static bool show(struct realpath *r, const char *name)
     int errnum = find(r, name, &path);
     if (errnum)
         return failed(r, name, errnum);
-    bool relative = r->to && (!r->base || name_is_beneath(path, r->base_dir));
+    bool relative = r->to && (!r->base || path_is_in(path, r->base_dir));
     const char *text = relative ? name_relative(r->c, r->to_dir, path) : path.data;
     return cmd_put(r->c, str_of(text)) && cmd_putc(r->c, r->end);
 }
@@ -70,7 +71,7 @@ static bool find_dirs(struct realpath *r)
     errnum = r->base ? find(r, r->base, &r->base_dir) : 0;
     if (errnum)
         return failed(r, r->base, errnum);
-    if (r->base && !name_is_beneath(r->to_dir, r->base_dir))
+    if (r->base && !path_is_in(r->to_dir, r->base_dir))
         r->to = NULL; /* nothing can be relative then */
     return true;
 }
