@@ -37,9 +37,10 @@ struct command_spec {
     unsigned timeout_ms;
     size_t keep_bytes;      /* of each stream: so much from its start... */
     size_t keep_tail_bytes; /* ...and from its end */
-    /* Paths, absolute, that are protected but do not exist, so that nothing could be
-     * mounted there: should one have appeared when the command is over, it is moved into
-     * the folder `quarantine` (made then), or removed.  NULL: none; else NULL-terminated.
+    /* Paths, absolute and without links, that are protected but do not exist, so that
+     * nothing could be mounted there: should one have appeared when the command is over,
+     * it is moved into the folder `quarantine` (made then), or removed.  NULL: none; else
+     * NULL-terminated.
      */
     const char *const *must_not_appear;
     const char *quarantine;

@@ -15,9 +15,9 @@
 #define FOLDER     (O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 #define OWNER_ONLY 0700
 
-/* Step by step from "/", so that no link is followed.  `make`: the last ones if they are
- * not there.  -1: errno says why. */
-static int open_folder(struct str path, bool make)
+/* Step by step from "/", so that no link is followed; makes what is not there.  -1: errno
+ * says why. */
+static int open_folder(struct str path)
 {
     auto_fd int at = open("/", FOLDER);
     while (path.len) {
@@ -31,7 +31,7 @@ static int open_folder(struct str path, bool make)
         }
         snprintf(name, sizeof(name), "%.*s", STR_ARG(part));
         int next = openat(at, name, FOLDER);
-        if (next < 0 && errno == ENOENT && make && !mkdirat(at, name, OWNER_ONLY))
+        if (next < 0 && errno == ENOENT && !mkdirat(at, name, OWNER_ONLY))
             next = openat(at, name, FOLDER);
         if (next < 0)
             return -1;
@@ -41,11 +41,6 @@ static int open_folder(struct str path, bool make)
     int folder = at;
     at = -1;
     return folder;
-}
-
-static struct str folder_of(const char *path)
-{
-    return (struct str){ path, (size_t)(strrchr(path, '/') - path) };
 }
 
 static const char *name_of(const char *path)
@@ -111,7 +106,7 @@ static bool move_away(int parent, const char *path, const char *quarantine,
         buf_clear(name);
         buf_add(name, buf_str(&new_name));
     }
-    auto_fd int folder = open_folder(str_of(quarantine), true);
+    auto_fd int folder = open_folder(str_of(quarantine));
     if (folder < 0 || !move(parent, name->data, folder, name_of(path), &new_name))
         return false;
     buf_addf(moved_to, "%s/%s", quarantine, new_name.data);
@@ -131,6 +126,34 @@ static struct stray take_away(
     return stray;
 }
 
+/*
+ * `path`, if it is there now, or a link that has come in the place of a folder above it:
+ * what lies behind the link would be taken for what is protected.  `*parent` is the
+ * folder that has it.  NULL: neither.
+ */
+static const char *find_appeared(const char *path, struct arena *arena, int *parent)
+{
+    auto_fd int at = open("/", FOLDER);
+    struct str rest = str_of(path + 1);
+    while (at >= 0 && rest.len) {
+        struct stat st;
+        struct str part = str_cut(&rest, '/');
+        const char *name = arena_cstr(arena, part);
+        if (fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW))
+            return NULL;
+        if (!rest.len || S_ISLNK(st.st_mode)) {
+            *parent = at;
+            at = -1;
+            return arena_cstr(
+                    arena, (struct str){ path, (size_t)(part.data - path) + part.len });
+        }
+        int next = openat(at, name, FOLDER);
+        close_fd(&at);
+        at = next;
+    }
+    return NULL;
+}
+
 void strays_remove(const char *const *paths, const char *quarantine, struct arena *arena,
         const struct stray **out, size_t *count)
 {
@@ -139,10 +162,10 @@ void strays_remove(const char *const *paths, const char *quarantine, struct aren
         size++;
     struct stray *strays = arena_alloc(arena, (size + 1) * sizeof(*strays));
     for (size_t i = 0; i < size; i++) {
-        struct stat st;
-        auto_fd int parent = open_folder(folder_of(paths[i]), false);
-        if (parent >= 0 && !fstatat(parent, name_of(paths[i]), &st, AT_SYMLINK_NOFOLLOW))
-            strays[found++] = take_away(parent, paths[i], quarantine, arena);
+        auto_fd int parent = -1;
+        const char *path = find_appeared(paths[i], arena, &parent);
+        if (path)
+            strays[found++] = take_away(parent, path, quarantine, arena);
     }
     *out = strays;
     *count = found;

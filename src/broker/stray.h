@@ -17,9 +17,10 @@ struct stray {
 };
 
 /*
- * Look at each path (absolute; NULL-terminated) and move what is there into the folder
- * `quarantine`, which is made if needed.  Links are followed nowhere: it is the path's
- * own name that counts.  `*out` has `*count` of them, in `arena`.
+ * Look at each path (absolute, without a link in it; NULL-terminated) and move what is
+ * there into the folder `quarantine`, which is made if needed.  Links are followed
+ * nowhere: one that has come in the place of a folder of the path is what is moved.
+ * `*out` has `*count` of them, in `arena`.
  */
 void strays_remove(const char *const *paths, const char *quarantine, struct arena *arena,
         const struct stray **out, size_t *count);

@@ -283,10 +283,13 @@ static bool check_argument(struct scan *s)
             a.len && (memchr(a.data, '%', a.len) || memmem(a.data, a.len, "..", 2));
     if (!args_find_parts(s->program, a, is_file, s, s->step->arena, &parts))
         return refuse_endless(s, a);
-    for (size_t i = 0; i < parts.count; i++)
-        if (!judge(s, &parts.items[i]))
-            return false;
-    return true;
+    bool ok = true;
+    for (size_t i = 0; i < parts.count && ok; i++) {
+        struct arena_mark mark = arena_mark(s->step->arena);
+        ok = judge(s, &parts.items[i]);
+        arena_rewind(s->step->arena, mark);
+    }
+    return ok;
 }
 
 static const bool *find_texts(const struct command_request *r, struct arena *arena)

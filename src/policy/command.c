@@ -126,6 +126,33 @@ static bool refuse_unknown(const struct policy *policy, struct str command,
     return false;
 }
 
+/* What the kernel takes: of one argument, and of all together on the largest stack. */
+#define MAX_ARGUMENT  ((size_t)128 << 10)
+#define MAX_ARGUMENTS ((size_t)6 << 20)
+
+/* No program can be started with that, and to look for paths in it would take long. */
+static bool is_too_long(const struct command_request *r)
+{
+    size_t total = 0;
+    for (size_t i = 0; i < r->arg_count; i++) {
+        total += r->args[i].len + 1 + sizeof(char *);
+        if (r->args[i].len >= MAX_ARGUMENT || total > MAX_ARGUMENTS)
+            return true;
+    }
+    return false;
+}
+
+static bool refuse_too_long(struct refusal *why)
+{
+    refusal_begin(why, "command-arguments", NULL);
+    buf_add(&why->what, STR("the arguments are too long to start a program with"));
+    buf_addf(&why->rule, "one argument has less than %zu bytes, all together at most %zu",
+            MAX_ARGUMENT, MAX_ARGUMENTS);
+    refuse_hint(why, "Write the text into a file and name the file (git commit -F FILE), "
+                     "or split the list.");
+    return false;
+}
+
 static bool has_nul(const struct command_request *r)
 {
     for (size_t i = 0; i < r->arg_count; i++)
@@ -217,6 +244,8 @@ bool command_decide(const struct command_policy *p, const struct command_request
     }
     if (has_nul(request))
         return refuse_nul(why);
+    if (is_too_long(request))
+        return refuse_too_long(why);
     struct str args = joined(request, arena);
     struct command_plan plan;
     if (decide(p, &step, args, &plan, why)) {

@@ -72,7 +72,7 @@ static bool may_be_planted(const struct policy *policy, struct str path,
     if (!path.len || path.data[0] != '/' ||
             !place_find(STR("/"), path, PLACE_FOLLOW, arena, budget, &place))
         return true;
-    return place_is_writable(policy, place.path) && !place_protected(policy, place.path);
+    return place_may_be_planted(policy, place.path);
 }
 
 /* Variables whose files are loaded into, or run by, whatever is started. */

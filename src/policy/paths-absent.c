@@ -1,6 +1,7 @@
 /*
  * Names that a guard's pattern begins with are looked for in the workspace.  Where the
- * pattern leaves open how a name ends, so are the endings of settings files.
+ * pattern leaves open how a name ends, so are the endings of settings files, and of the
+ * folder of many ("agent", "agents").
  */
 #include "policy/paths-internal.h"
 #include "policy/place.h"
@@ -8,7 +9,9 @@
 #include <errno.h>
 #include <sys/stat.h>
 
-static const char *const endings[] = { "", ".json", ".local.json" };
+static const char *const endings[] = { "", "s", ".json", ".local.json" };
+
+#define LOOKUPS 1000 /* in the file system, for one path */
 
 struct absent {
     const struct path_policy *policy;
@@ -23,12 +26,17 @@ static bool is_there(const char *path)
     return !lstat(path, &st) || (errno != ENOENT && errno != ENOTDIR);
 }
 
+/* Told without links, so that one that is met there later has come since. */
 static void consider(struct absent *a, const char *path)
 {
     struct str name = str_of(path);
-    if (is_there(path) || !place_is_writable(a->policy->policy, name) ||
-            path_allowed(a->policy, name, PATH_WRITE, NULL))
+    struct place place;
+    unsigned budget = LOOKUPS;
+    if (is_there(path) || path_allowed(a->policy, name, PATH_WRITE, NULL) ||
+            !place_find(STR("/"), name, PLACE_FOLLOW, a->arena, &budget, &place) ||
+            !place_is_writable(a->policy->policy, place.path))
         return;
+    path = place.path.data;
     for (size_t i = 0; i < a->count; i++)
         if (!strcmp(a->items[i], path))
             return;

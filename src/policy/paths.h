@@ -83,7 +83,7 @@ void path_policy_kernel_rules(
 /*
  * What nothing can be mounted over, since it is not there: paths in the writable places
  * that must not be written and do not exist now, such as `.git` of a folder without a
- * repository.  NULL-terminated, in `arena`.
+ * repository.  Links above them are followed.  NULL-terminated, in `arena`.
  */
 const char *const *path_policy_absent(const struct path_policy *p, struct arena *arena);
 

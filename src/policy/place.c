@@ -183,3 +183,8 @@ const struct policy_path *place_written_by_any(
                 policy->shells[i].writable, policy->shells[i].writable_count, path);
     return place;
 }
+
+bool place_may_be_planted(const struct policy *policy, struct str path)
+{
+    return place_written_by_any(policy, path) && !place_protected(policy, path);
+}

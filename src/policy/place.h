@@ -50,4 +50,11 @@ bool place_is_writable(const struct policy *policy, struct str path);
 const struct policy_path *place_written_by_any(
         const struct policy *policy, struct str path);
 
+/*
+ * May who calls us write there, or have some command write there, and then have it read
+ * or started?  Folders of scripts and the other protected ones are safe though they lie
+ * in a writable path.
+ */
+bool place_may_be_planted(const struct policy *policy, struct str path);
+
 #endif

@@ -18,13 +18,6 @@ static struct str last_name(struct str path)
     return slash ? str_from(path, (size_t)(slash - path.data) + 1) : path;
 }
 
-/* May who calls us write there and then have it started?  Folders of scripts and the
- * other protected ones are safe though they lie in a writable path. */
-static bool may_be_planted(const struct policy *policy, struct str path)
-{
-    return place_is_writable(policy, path) && !place_protected(policy, path);
-}
-
 void program_places_find(const struct policy *policy, struct str path,
         struct arena *arena, struct program_places *out)
 {
@@ -41,7 +34,7 @@ void program_places_find(const struct policy *policy, struct str path,
         bool absolute = entry.len && entry.data[0] == '/';
         if (!absolute ||
                 !place_find(STR("/"), entry, PLACE_FOLLOW, arena, &budget, &place) ||
-                may_be_planted(policy, place.path))
+                place_may_be_planted(policy, place.path))
             skipped[out->skipped_count++] = arena_str(arena, entry);
         else if (place.exists)
             folders[out->count++] = place.path;
@@ -83,7 +76,7 @@ static bool find_by_name(struct command_step *step, const struct program_places 
             continue;
         if (!place_find(
                     STR("/"), path, PLACE_FOLLOW, step->arena, &step->budget, &place) ||
-                may_be_planted(step->policy, place.path))
+                place_may_be_planted(step->policy, place.path))
             return refuse_planted(step, path, "leads to where an agent may write", why);
         *out = path;
         return true;
@@ -119,7 +112,7 @@ static bool leads_through_planted(struct command_step *step, struct str path)
         struct place folder;
         if (!place_find(STR("/"), parent, PLACE_FOLLOW, step->arena, &step->budget,
                     &folder) ||
-                may_be_planted(step->policy, join(step->arena, folder.path, name)))
+                place_may_be_planted(step->policy, join(step->arena, folder.path, name)))
             return true;
     }
     return false;
@@ -142,7 +135,7 @@ static bool find_by_path(struct command_step *step, struct str *out, struct refu
     if (!real.exists)
         return true;
     struct str path = join(step->arena, folder.path, name);
-    if (may_be_planted(policy, real.path) || may_be_planted(policy, path))
+    if (place_may_be_planted(policy, real.path) || place_may_be_planted(policy, path))
         return refuse_planted(step, real.path, "is where an agent may write", why);
     if (place_protected(policy, path)) {
         *out = path;

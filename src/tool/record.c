@@ -48,15 +48,33 @@ void record_worker_call(struct audit *a, struct audit_call *call, struct str not
     audit_call(a, call);
 }
 
+/* As Python writes it, so that one argument is never taken for two. */
+static void write_quoted(struct str text, struct buf *out)
+{
+    buf_addc(out, '\'');
+    for (size_t i = 0; i < text.len && !out->full; i++) {
+        unsigned char c = (unsigned char)text.data[i];
+        if (c == '\'' || c == '\\')
+            buf_addf(out, "\\%c", c);
+        else if (c < 0x20 || c == 0x7F)
+            buf_addf(out, "\\x%02x", c);
+        else
+            buf_addc(out, (char)c);
+    }
+    buf_addc(out, '\'');
+}
+
 /* exe='git' args=['status', '-s'] */
 static void write_start(const json_t *args, struct buf *out)
 {
     const json_t *list = json_object_get(args, "args");
-    struct str command = json_get_str(args, "command", STR(""));
-    buf_addf(out, "exe='%.*s' args=[", STR_ARG(command));
-    for (size_t i = 0; i < json_array_size(list) && !out->full; i++)
-        buf_addf(out, "%s'%.*s'", i ? ", " : "",
-                STR_ARG(json_str(json_array_get(list, i))));
+    buf_add(out, STR("exe="));
+    write_quoted(json_get_str(args, "command", STR("")), out);
+    buf_add(out, STR(" args=["));
+    for (size_t i = 0; i < json_array_size(list) && !out->full; i++) {
+        buf_add(out, i ? STR(", ") : STR(""));
+        write_quoted(json_str(json_array_get(list, i)), out);
+    }
     buf_addc(out, ']');
 }
 

@@ -56,6 +56,30 @@ static struct str last_chars(struct str s, size_t chars)
     return str_from(s, at);
 }
 
+static bool is_mark(struct str line)
+{
+    static const char *const marks[] = { "--- STDOUT ---", "--- STDERR ---",
+        "--- EXIT CODE: ", "[paddock: ", "[truncated: ", "TimeoutError: the command " };
+    for (size_t i = 0; i < ARRAY_LEN(marks); i++)
+        if (str_starts(line, str_of(marks[i])))
+            return true;
+    return false;
+}
+
+/* What a program wrote.  It does not speak for us: a line that begins as ours do is set
+ * off by a space. */
+static void add_text(struct str text, struct buf *out)
+{
+    while (text.len) {
+        const char *newline = memchr(text.data, '\n', text.len);
+        size_t len = newline ? (size_t)(newline - text.data) + 1 : text.len;
+        if (is_mark(text))
+            buf_addc(out, ' ');
+        buf_add(out, str_sub(text, 0, len));
+        text = str_from(text, len);
+    }
+}
+
 static void write_gap(const struct gap *gap, const char *what, struct buf *out)
 {
     buf_addf(out,
@@ -71,9 +95,9 @@ static void write_cut(struct str head, struct str tail, struct gap gap, const ch
     struct str shown_tail = last_chars(tail, REPORT_MAX_CHARS - HEAD_CHARS);
     leave_out(&gap, str_from(head, shown_head.len));
     leave_out(&gap, str_sub(tail, 0, tail.len - shown_tail.len));
-    buf_add(out, shown_head);
+    add_text(shown_head, out);
     write_gap(&gap, what, out);
-    buf_add(out, shown_tail);
+    add_text(shown_tail, out);
 }
 
 /* All of it is here, in two pieces at most. */
@@ -87,7 +111,7 @@ static void report_whole(
     clean_text(buf_str(&bytes), raw, &text);
     struct str all = buf_str(&text);
     if (utf8_count(all) <= REPORT_MAX_CHARS) {
-        buf_add(out, all);
+        add_text(all, out);
         return;
     }
     size_t half = utf8_offset(all, HEAD_CHARS);

@@ -99,7 +99,8 @@ static int write_end(
         write_timeout(c, out);
         return 1;
     case COMMAND_NOT_STARTED:
-        buf_addf(out, "%s\n", result->error.message);
+        buf_addf(out, "%s%s%s\n", result->error.message,
+                result->error.hint[0] ? ". " : "", result->error.hint);
         return 1;
     case COMMAND_LOST:
         buf_addf(out, "paddock: the command was lost: %s\n", result->error.message);

@@ -1,9 +1,14 @@
 #include "tool/shell-notes.h"
 
-static const char *const denied[] = { "Read-only file system", "Permission denied",
-    "Device or resource busy" };
-static const char *const unreachable[] = { "Could not resolve host",
-    "Temporary failure in name resolution", "Network is unreachable" };
+#include <limits.h>
+#include <unistd.h>
+
+/* Without the first letter: some runtimes write these with a small one. */
+static const char *const denied[] = { "ead-only file system", "ermission denied",
+    "evice or resource busy" };
+static const char *const unreachable[] = { "ould not resolve host",
+    "emporary failure in name resolution", "etwork is unreachable", "ENOTFOUND",
+    "EAI_AGAIN" };
 
 static bool has(const struct command_stream *s, const char *const *phrases, size_t count)
 {
@@ -14,6 +19,13 @@ static bool has(const struct command_stream *s, const char *const *phrases, size
             return true;
     }
     return false;
+}
+
+/* Test runners print what failed to their output. */
+static bool either_has(
+        const struct command_result *r, const char *const *phrases, size_t count)
+{
+    return has(&r->err, phrases, count) || (r->status && has(&r->out, phrases, count));
 }
 
 static void begin(struct buf *out)
@@ -55,6 +67,23 @@ static void tell_no_write(const struct policy_shell *section, struct buf *out)
                      "section, or set sandbox = \"none\"]\n"));
 }
 
+/* Nothing is made for a command where it may only write. */
+static void tell_missing(const struct policy_shell *section, struct buf *out)
+{
+    for (size_t i = 0; i < section->writable_count; i++) {
+        struct str path = section->writable[i].path;
+        auto_buf name = BUF(PATH_MAX);
+        buf_add(&name, path);
+        if (!name.len || !access(name.data, F_OK))
+            continue;
+        begin(out);
+        buf_addf(out,
+                "'%.*s' of 'writable_paths' does not exist; the owner of the "
+                "workspace has to make it]\n",
+                STR_ARG(path));
+    }
+}
+
 static void tell_no_network(const struct policy_shell *section, struct buf *out)
 {
     begin(out);
@@ -84,12 +113,14 @@ void shell_notes_write(const struct command_plan *plan,
     for (size_t i = 0; i < result->stray_count; i++)
         tell_stray(&result->strays[i], err_text);
     bool was_denied = ended && plan->sandbox != SANDBOX_NONE &&
-                      has(&result->err, denied, ARRAY_LEN(denied));
-    if (failed && was_denied)
+                      either_has(result, denied, ARRAY_LEN(denied));
+    if (failed && was_denied) {
         tell_no_write(plan->section, err_text);
+        tell_missing(plan->section, err_text);
+    }
     if (was_denied) /* git goes on after some of them, and exits with 0 */
         tell_lines(plan->if_failed, err_text);
     if (failed && !plan->network &&
-            has(&result->err, unreachable, ARRAY_LEN(unreachable)))
+            either_has(result, unreachable, ARRAY_LEN(unreachable)))
         tell_no_network(plan->section, err_text);
 }

@@ -183,7 +183,7 @@ test('--debug records events; without it there is no log', async (t) => {
   await tool('fs_readfile', { path: 'a.txt' });
   await tool('fs_append', { path: '../out', content: 'x' });
   await shell('git', ['status']);
-  await shell('git', ['push']);
+  await shell('git', ['push', "a', 'b\n"]);
   const events = await lines(log);
   assert.equal(await mode(log), 0o600);
   for (const event of events) {
@@ -192,6 +192,8 @@ test('--debug records events; without it there is no log', async (t) => {
   }
   const decisions = (name) => events.filter(({ event }) => event === name).map(({ decision }) => decision);
   assert.deepEqual(decisions('subprocess.Popen'), ['allow', 'deny']);
+  const push = events.find(({ event, decision }) => event === 'subprocess.Popen' && decision === 'deny');
+  assert.equal(push.detail, String.raw`exe='git' args=['push', 'a\', \'b\x0a']`, 'one argument does not pass for two');
   assert.ok(decisions('open').includes('allow'));
   assert.ok(decisions('open').includes('deny'));
 });

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
-import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { lstat, mkdir, mkdtemp, readFile, readlink, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import test from 'node:test';
@@ -57,6 +57,7 @@ const scripts = {
   'tools/bar.sh': 'i=0; while [ $i -lt 500 ]; do printf "\\rLoading %d%%" $((i / 5)); i=$((i + 1)); done; printf "\\n\\033[32mdone\\033[0m\\n"\n',
   'tools/long.sh': 'i=0; while [ $i -lt 20000 ]; do echo "line $i"; i=$((i + 1)); done; echo the end\n',
   'tools/repo.sh': 'mkdir .git .claude && echo x > .git/config && echo x > .claude/settings.json && echo n > .claude/notes\n',
+  'tools/link.sh': 'mkdir cfg .kiro .kiro/agents && echo x > cfg/settings.json && ln -s cfg .claude && cat .claude/settings.json\n',
   'tools/bytes.sh': 'printf "a\\377b\\r\\nc"\n',
 };
 
@@ -333,6 +334,27 @@ test('what a command makes where nothing may be made is taken away and told', as
   await assert.rejects(stat(join(root, '.git')));
   await assert.rejects(stat(join(root, '.claude/settings.json')));
   assert.equal(await readFile(join(root, '.claude/notes'), 'utf8'), 'n\n');
+});
+
+test('what would be read by a protected name through a link, or as one of many, is taken away too', async (t) => {
+  const root = await workspace(t);
+  const s = await serve(t, root);
+  const { text } = await shell(s, 'tools/link.sh');
+  assert.match(text, /\/\.claude' is protected, and the command made it; it was moved/);
+  assert.match(text, /\/\.kiro\/agents' is protected/);
+  await assert.rejects(lstat(join(root, '.claude')));
+  await assert.rejects(lstat(join(root, '.kiro/agents')));
+  assert.equal(await readFile(join(root, 'cfg/settings.json'), 'utf8'), 'x\n');
+});
+
+test('a link of the user above a protected name stays, and what the command made behind it does not', async (t) => {
+  const root = await workspace(t);
+  await mkdir(join(root, 'cfg'));
+  await symlink('cfg', join(root, '.claude'));
+  const s = await serve(t, root);
+  await shell(s, 'tools/touch.sh', ['cfg/settings.json']);
+  assert.equal(await readlink(join(root, '.claude')), 'cfg');
+  await assert.rejects(lstat(join(root, 'cfg/settings.json')));
 });
 
 test('the policy is read once', async (t) => {

@@ -211,6 +211,26 @@ static void test_nul(void **state)
     assert_true(command_decide(w->commands, &request, w->arena, &w->plan, &w->why));
 }
 
+/* What the kernel would not start anyway is not looked at either. */
+static void test_too_long(void **state)
+{
+    struct world *w = *state;
+    char *text = xmalloc((128 << 10) + 1);
+    memset(text, 'x', 128 << 10);
+    text[128 << 10] = 0;
+    const char *many[65] = { NULL };
+    world_section(w, "python3", "^python3$");
+    world_ready(w);
+    for (size_t i = 0; i < 64; i++)
+        many[i] = text + 1;
+    assert_false(world_try(w, "python3", ARGS(text), ""));
+    assert_non_null(strstr(world_refusal(w), "too long"));
+    assert_true(world_try(w, "python3", ARGS(text + 1), ""));
+    assert_false(world_try(w, "python3", many, ""));
+    assert_non_null(strstr(world_refusal(w), "too long"));
+    free(text);
+}
+
 static void test_cwd(void **state)
 {
     struct world *w = *state;
@@ -280,6 +300,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_deny_wins, setup, teardown),
         cmocka_unit_test_setup_teardown(test_messages, setup, teardown),
         cmocka_unit_test_setup_teardown(test_nul, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_too_long, setup, teardown),
         cmocka_unit_test_setup_teardown(test_cwd, setup, teardown),
         cmocka_unit_test_setup_teardown(test_all_protected, setup, teardown),
     };

@@ -502,6 +502,34 @@ static void test_profiles(void **state)
     world_destroy(&w);
 }
 
+/*
+ * Keys and passwords are for a repository that nothing else can change meanwhile: below
+ * the top of the workspace a command could, and could make one nearer to where git is.
+ */
+static void test_trust(void **state UNUSED)
+{
+    static const struct {
+        const char *cwd;
+        bool trusted;
+    } table[] = { { "", true }, { "src", false }, { "nested", false } };
+    struct world w;
+    setup_world(&w, "");
+    world_file(&w, "ws/src/x", "", 0644);
+    world_file(&w, "ws/nested/.git/HEAD", "ref: refs/heads/main\n", 0644);
+    world_file(&w, "ws/nested/.git/config", "", 0644);
+    world_file(&w, "ws/nested/.git/objects/x", "", 0644);
+    world_file(&w, "ws/nested/.git/refs/x", "", 0644);
+    for (size_t i = 0; i < ARRAY_LEN(table); i++) {
+        const char *const args[] = { "fetch", "https://example.org/x", NULL };
+        if (!world_try(&w, "git", args, table[i].cwd))
+            fail_msg("%s: %s", table[i].cwd, world_refusal(&w));
+        assert_true(w.plan.network);
+        if (w.plan.trusted != table[i].trusted)
+            fail_msg("'%s'", table[i].cwd);
+    }
+    world_destroy(&w);
+}
+
 static void expect_note(struct world *w, const char *const *args, const char *note)
 {
     assert_true(world_try(w, "git", args, ""));
@@ -709,6 +737,7 @@ int main(void)
         cmocka_unit_test(test_clean_and_stash),
         cmocka_unit_test(test_strange_repositories),
         cmocka_unit_test(test_profiles),
+        cmocka_unit_test(test_trust),
         cmocka_unit_test(test_notes),
         cmocka_unit_test(test_environment),
         cmocka_unit_test(test_home),

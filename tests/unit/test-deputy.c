@@ -326,6 +326,25 @@ static void test_p4_settings(void **state)
     assert_non_null(strstr(w->plan.notes.data, "P4EDITOR of .p4config is not used"));
 }
 
+/* P4PASSWD goes to the server of the environment, and to no other that a file names. */
+static void test_p4_password(void **state)
+{
+    struct world *w = *state;
+    world_variable(w, "P4CONFIG", ".p4config");
+    world_variable(w, "P4PORT", "ssl:server:1666");
+    world_variable(w, "P4PASSWD", "mine");
+    w->sections[1].env.pass = world_regexes(w, ARGS("P4PASSWD"), true);
+    world_ready(w);
+    world_file(w, "ws/.p4config", "P4PORT=ssl:server:1666\nP4CLIENT=x\n", 0644);
+    assert_true(world_try(w, "p4", ARGS("opened"), ""));
+    assert_string_equal(planned_variable(w, "P4PASSWD"), "mine");
+    world_file(w, "ws/.p4config", "P4PORT=elsewhere:1666\n", 0644);
+    assert_true(world_try(w, "p4", ARGS("opened"), ""));
+    assert_string_equal(planned_variable(w, "P4PASSWD"), "");
+    assert_string_equal(planned_variable(w, "P4PORT"), "elsewhere:1666");
+    assert_non_null(strstr(w->plan.notes.data, "P4PASSWD is not used"));
+}
+
 static void test_p4_server_is_no_program(void **state)
 {
     struct world *w = *state;
@@ -376,6 +395,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_refused, setup, teardown),
         cmocka_unit_test_setup_teardown(test_harmless, setup, teardown),
         cmocka_unit_test_setup_teardown(test_p4_settings, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_p4_password, setup, teardown),
         cmocka_unit_test_setup_teardown(test_p4_server_is_no_program, setup, teardown),
         cmocka_unit_test_setup_teardown(test_docker_daemon, setup, teardown),
         cmocka_unit_test_setup_teardown(

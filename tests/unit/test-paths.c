@@ -240,8 +240,8 @@ static void test_literals(void **state UNUSED)
 static void test_absent(void **state UNUSED)
 {
     static const char *const want[] = { "/w/.pyddock", "/w/tools/jobs", "/w/.ssh",
-        "/w/.npmrc", "/w/.git", "/w/.kiro/settings", "/w/.kiro/settings.json",
-        "/w/.kiro/settings.local.json" };
+        "/w/.npmrc", "/w/.git", "/w/.kiro/settings", "/w/.kiro/settingss",
+        "/w/.kiro/settings.json", "/w/.kiro/settings.local.json" };
     struct path_world w;
     path_world_init(&w, "*");
     const char *const *absent = path_policy_absent(w.paths, w.arena);

@@ -151,6 +151,23 @@ static void test_refused(void **state)
 }
 
 /* cwd has no say in what is started. */
+/* What one command may write is not started as another, nor handed on in PATH. */
+static void test_folder_of_a_section(void **state)
+{
+    struct world *w = *state;
+    struct policy_path cache = { .path = str_of(world_path(w, "bin")) };
+    struct policy_shell *go = world_section(w, "go", "^go$");
+    go->writable = &cache;
+    go->writable_count = 1;
+    world_ready(w);
+    assert_false(world_try(w, "tool", none, ""));
+    assert_non_null(strstr(world_refusal(w), "folder of PATH that is skipped"));
+    assert_true(world_try(w, "no-such", none, ""));
+    for (const char **entry = w->plan.env; *entry; entry++)
+        if (!strncmp(*entry, "PATH=", 5))
+            assert_null(strstr(*entry, world_path(w, "bin")));
+}
+
 static void test_not_from_cwd(void **state)
 {
     struct world *w = *state;
@@ -194,6 +211,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_started, setup, teardown),
         cmocka_unit_test_setup_teardown(test_refused, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_folder_of_a_section, setup, teardown),
         cmocka_unit_test_setup_teardown(test_not_from_cwd, setup, teardown),
         cmocka_unit_test_setup_teardown(test_planted_interpreter, setup, teardown),
         cmocka_unit_test_setup_teardown(test_deputy_by_link, setup, teardown),

@@ -150,9 +150,44 @@ static void explain(struct git_call *call)
                 "A repository's .git/config and .git/hooks stay as they are: branches "
                 "get "
                 "no upstream and no description, and git cannot rename their settings.");
-    else if (!(call->flags & GIT_NETWORK) && call->command)
+    if (call->flags & GIT_NETWORK && !call->base.plan->trusted)
+        *text = STR("Files with keys and passwords are shown to git only at the top of a "
+                    "repository that no other command can change; the key agent always "
+                    "is.");
+    else if (!(call->flags & (GIT_NETWORK | GIT_WRITES | GIT_CHECKS_OUT)) &&
+             call->command)
         *text = STR("This command of git runs without network and does not change the "
                     "repository.");
+}
+
+static bool is_held(
+        const struct git_call *call, const struct kernel_rules *rules, struct str path)
+{
+    if (!place_may_be_planted(call->base.policy, path))
+        return true;
+    for (size_t i = 0; i < rules->count; i++)
+        if (rules->items[i].kind == KERNEL_READ_ONLY &&
+                path_is_in(path, rules->items[i].path))
+            return true;
+    return false;
+}
+
+/*
+ * Is what was judged what git will read?  Below the top of the workspace the kernel holds
+ * no repository: a command that runs at the same time could change its configuration, or
+ * make another one nearer to where git starts.
+ */
+static bool is_repository_held(const struct git_call *call)
+{
+    const struct git_repo *repo = &call->repo;
+    struct arena *arena = call->base.arena;
+    struct kernel_rules rules = { 0 };
+    if (!repo->found || !str_eq(call->base.cwd, repo->tree))
+        return false;
+    path_policy_kernel_rules(call->base.paths, arena, &rules);
+    const char *dot_git = arena_printf(arena, "%.*s/.git", STR_ARG(repo->tree));
+    return is_held(call, &rules, str_of(dot_git)) && is_held(call, &rules, repo->dir) &&
+           is_held(call, &rules, repo->common);
 }
 
 void git_profile(struct git_call *call)
@@ -160,7 +195,8 @@ void git_profile(struct git_call *call)
     struct command_plan *plan = call->base.plan;
     bool talks = call->flags & GIT_NETWORK;
     plan->network = plan->network && talks;
-    plan->trusted = talks; /* it needs the user's keys and passwords */
+    /* To talk it needs the user's keys and passwords. */
+    plan->trusted = talks && is_repository_held(call);
     explain(call);
     if (call->flags & GIT_TEXTCONV)
         deputy_arg_insert(&call->base, call->first, "--no-textconv");

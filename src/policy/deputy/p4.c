@@ -1,4 +1,5 @@
 #include "policy/deputy/parts.h"
+#include "policy/place.h"
 
 #define MAX_SETTINGS ((size_t)1 << 16)
 
@@ -68,15 +69,19 @@ static bool options_allowed(const struct deputy_call *call, size_t first)
     return true;
 }
 
-/* Lines NAME=value of the file that P4CONFIG names, in the nearest folder that has it. */
-static struct str read_settings(const struct deputy_call *call, const char *name)
+/* Lines NAME=value of the file that P4CONFIG names, in the nearest folder that has it.
+ * `*planted`: agents, or what they start, may have written it. */
+static struct str read_settings(
+        const struct deputy_call *call, const char *name, bool *planted)
 {
     struct str dir = call->cwd;
     while (dir.len) {
         const char *path = arena_printf(call->arena, "%.*s/%s", STR_ARG(dir), name);
         struct str text;
-        if (deputy_read_file(path, MAX_SETTINGS, call->arena, &text) == 0)
+        if (deputy_read_file(path, MAX_SETTINGS, call->arena, &text) == 0) {
+            *planted = place_may_be_planted(call->policy, str_of(path));
             return text;
+        }
         while (dir.len && dir.data[dir.len - 1] != '/')
             dir.len--;
         if (dir.len)
@@ -108,6 +113,24 @@ static bool is_starting_setting(struct str name)
     return str_is(name, "DIFF") || str_is(name, "MERGE");
 }
 
+static bool is_password(struct str name)
+{
+    return str_is(name, "P4PASSWD");
+}
+
+/* The user's password is for the user's server: not for one that an agent may name.
+ * Tickets know their server themselves. */
+static void guard_password(const struct deputy_call *call, const char *old_port)
+{
+    const char *port = deputy_env_get(call, "P4PORT");
+    bool same = port && old_port && !strcmp(port, old_port);
+    if (same || !port || !deputy_env_get(call, "P4PASSWD"))
+        return;
+    deputy_env_drop(call, is_password);
+    deputy_note(call, "P4PASSWD is not used: the file that P4CONFIG names sets another "
+                      "P4PORT, and an agent may write it");
+}
+
 /*
  * A file .p4config lies where an agent may write, so p4 does not get to read it: what is
  * harmless in it becomes variables, and P4CONFIG names what cannot be a file.
@@ -115,9 +138,11 @@ static bool is_starting_setting(struct str name)
 static void take_settings(const struct deputy_call *call)
 {
     const char *name = deputy_env_get(call, "P4CONFIG");
+    const char *port = deputy_env_get(call, "P4PORT");
     struct str rest = STR("");
+    bool planted = false;
     if (name && *name && !strchr(name, '/'))
-        rest = read_settings(call, name);
+        rest = read_settings(call, name, &planted);
     deputy_env_drop(call, is_starting_setting);
     while (rest.len) {
         struct str value = str_cut(&rest, '\n'), key = str_cut(&value, '=');
@@ -130,6 +155,8 @@ static void take_settings(const struct deputy_call *call)
         else if (is_starting_setting(key))
             deputy_note(call, "%.*s of %s is not used", STR_ARG(key), name);
     }
+    if (planted)
+        guard_password(call, port);
     deputy_env_set(call, "P4CONFIG", "none/.");
     deputy_env_set(call, "P4EDITOR", "true");
 }
