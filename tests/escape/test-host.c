@@ -4,6 +4,7 @@
  * ordinary user, afterwards every protected file is what it was and no secret was read.
  */
 #include "base/json.h"
+#include "can-mount.h"
 #include "machine.h"
 #include "worker/view.h"
 
@@ -338,13 +339,11 @@ static void expect_unharmed(const struct machine *m, const char *after)
 static void check_as(uid_t user)
 {
     struct machine m;
+    if (!can_mount(user))
+        skip();
     machine_create(&m, user);
     for (size_t i = 0; i < ARRAY_LEN(attempts); i++) {
         int result = try_in_child(&m, user, attempts[i].run);
-        if (result == NO_VIEW) {
-            machine_destroy(&m);
-            skip(); /* this machine lets nobody make mounts */
-        }
         expect_unharmed(&m, attempts[i].name);
         if (result != REFUSED)
             fail_msg("as uid %u: %s: %d", user, attempts[i].name, result);
@@ -393,6 +392,8 @@ static void test_reading_is_restricted(void **state UNUSED)
     static attempt_fn *const refused[] = { read_outside, read_public, read_system,
         read_ssh_key, read_server };
     struct machine m;
+    if (!can_mount(geteuid()))
+        skip();
     machine_create(&m, geteuid());
     m.policy.readable_all = false;
     m.policy.readable = m.policy.writable;
