@@ -63,6 +63,14 @@ size_t str_count(struct str s, char c)
     return count;
 }
 
+size_t str_which(struct str s, const char *const *words, size_t count)
+{
+    size_t i = 0;
+    while (i < count && !str_is(s, words[i]))
+        i++;
+    return i;
+}
+
 bool str_int(struct str s, int64_t *out)
 {
     bool negative = s.len && s.data[0] == '-';
@@ -124,6 +132,23 @@ void buf_add(struct buf *b, struct str s)
 void buf_addc(struct buf *b, char c)
 {
     buf_add(b, (struct str){ &c, 1 });
+}
+
+void buf_add_hex(struct buf *b, const void *bytes, size_t count)
+{
+    static const char digits[] = "0123456789abcdef";
+    const unsigned char *from = bytes;
+    for (size_t i = 0; i < count; i++)
+        buf_add(b, (struct str){
+                           (char[]){ digits[from[i] >> 4], digits[from[i] & 15] }, 2 });
+}
+
+void buf_add_shown(struct buf *b, struct str s)
+{
+    for (size_t i = 0; i < s.len; i++) {
+        unsigned char c = (unsigned char)s.data[i];
+        buf_addc(b, c < 0x20 || c == 0x7f ? '?' : s.data[i]);
+    }
 }
 
 void buf_addf(struct buf *b, const char *fmt, ...)

@@ -54,6 +54,9 @@ struct str str_cut(struct str *rest, char sep);
 /* How often `c` occurs. */
 size_t str_count(struct str s, char c);
 
+/* Which of the words it is: an index, or `count` if it is none of them. */
+size_t str_which(struct str s, const char *const *words, size_t count);
+
 /* A whole decimal number with optional sign and nothing else; false if it is none. */
 bool str_int(struct str s, int64_t *out);
 
@@ -71,7 +74,9 @@ void buf_clear(struct buf *b); /* keeps the memory */
 void buf_add(struct buf *b, struct str s);
 void buf_addc(struct buf *b, char c);
 void buf_addf(struct buf *b, const char *fmt, ...) PRINTF(2, 3);
-void buf_add_u32(struct buf *b, uint32_t n); /* little-endian, for wire.c */
+void buf_add_hex(struct buf *b, const void *bytes, size_t count);
+void buf_add_shown(struct buf *b, struct str s); /* '?' for what is not to reach a line */
+void buf_add_u32(struct buf *b, uint32_t n);     /* little-endian, for wire.c */
 
 /* Room for `n` more bytes: a place to write to (then add to len), or NULL when full. */
 char *buf_reserve(struct buf *b, size_t n);

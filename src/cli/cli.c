@@ -15,12 +15,10 @@ void cli_print(struct str text)
 
 int cli_fail(const char *name, int status, const struct error *err)
 {
-    auto_buf line = BUF(2048);
+    auto_buf line = BUF(2048), shown = BUF(2048);
     buf_addf(
             &line, "%s: %s%s%s", name, err->message, err->hint[0] ? ". " : "", err->hint);
-    for (size_t i = 0; i < line.len; i++)
-        if ((unsigned char)line.data[i] < ' ')
-            line.data[i] = '?'; /* one line, and no control of the terminal */
-    fprintf(stderr, "%s\n", line.data);
+    buf_add_shown(&shown, buf_str(&line));
+    fprintf(stderr, "%s\n", buf_str(&shown).data);
     return status;
 }

@@ -6,7 +6,18 @@
 #include <limits.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <unistd.h>
+
+bool confine_find_server(int socket, int *pid)
+{
+    struct ucred peer;
+    socklen_t size = sizeof(peer);
+    if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0)
+        return false;
+    *pid = peer.pid;
+    return true;
+}
 
 bool confine_follow_parent(int parent_pid, struct confine_status *status)
 {

@@ -69,6 +69,9 @@ struct confine_status {
     unsigned canary_tried;
 };
 
+/* Who made the pair that `socket` is an end of; anything else is no server. */
+MUST_CHECK bool confine_find_server(int socket, int *pid);
+
 /*
  * End with the parent: to be called first thing.  False: the parent, `parent_pid`, is
  * gone already.

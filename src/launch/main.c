@@ -29,17 +29,6 @@
 
 #define NAME "paddock-launch"
 
-/* The process that made the socket pair is the server; anything else is no server. */
-static bool find_server(int *pid)
-{
-    struct ucred peer;
-    socklen_t size = sizeof(peer);
-    if (getsockopt(JOB_SOCKET, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0)
-        return false;
-    *pid = peer.pid;
-    return true;
-}
-
 /* Rather than the server, should memory run out. */
 static void volunteer_for_oom(void)
 {
@@ -185,7 +174,7 @@ int main(void)
     struct confine_status status = { 0 };
     int server;
     log_init(NAME);
-    if (!find_server(&server)) {
+    if (!confine_find_server(JOB_SOCKET, &server)) {
         fputs(NAME ": this program is started by paddock, not by hand\n", stderr);
         return 2;
     }

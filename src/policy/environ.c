@@ -20,14 +20,6 @@ static struct str value_of(const char *variable)
     return str_of(variable + name + (variable[name] == '='));
 }
 
-static bool is_one_of(struct str name, const char *const *list, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        if (str_is(name, list[i]))
-            return true;
-    return false;
-}
-
 bool env_is_secret(struct str name, struct str value)
 {
     return mask_is_secret_name(name) || mask_has_secret(value);
@@ -61,7 +53,8 @@ static bool is_ours(struct str name)
     static const char *const names[] = { "OLDPWD", "PATH", "PWD", "PYTHONIOENCODING",
         "PYTHONPATH", "TEMP", "TEMPDIR", "TMP", "TMPDIR", "VIRTUAL_ENV",
         "VIRTUAL_ENV_PROMPT", "_" };
-    return str_starts(name, STR("PADDOCK_")) || is_one_of(name, names, ARRAY_LEN(names));
+    return str_starts(name, STR("PADDOCK_")) ||
+           str_which(name, names, ARRAY_LEN(names)) < ARRAY_LEN(names);
 }
 
 /* Relative, or where an agent may write. */
@@ -80,7 +73,7 @@ static bool loads_code(struct str name)
 {
     static const char *const names[] = { "BASH_ENV", "ENV", "LD_AUDIT", "LD_LIBRARY_PATH",
         "LD_PRELOAD" };
-    return is_one_of(name, names, ARRAY_LEN(names));
+    return str_which(name, names, ARRAY_LEN(names)) < ARRAY_LEN(names);
 }
 
 static bool loads_planted(const struct policy *policy, const char *variable,

@@ -1,23 +1,16 @@
+#include "base/file.h"
 #include "policy/paths-internal.h"
 
-#include <fcntl.h>
 #include <limits.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 /* The first line of a small file, or NULL. */
 static char *read_line(const char *path, struct arena *arena)
 {
-    char text[PATH_MAX + 16];
-    auto_fd int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    struct stat st;
-    if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+    struct str text;
+    if (file_read(path, PATH_MAX + 16, arena, &text) || !text.len)
         return NULL;
-    ssize_t n = read(fd, text, sizeof(text));
-    if (n <= 0 || (size_t)n == sizeof(text))
-        return NULL;
-    struct str rest = { text, (size_t)n };
-    return arena_cstr(arena, str_cut(&rest, '\n'));
+    return arena_cstr(arena, str_cut(&text, '\n'));
 }
 
 /* `path` as seen from `dir`, resolved; NULL if there is no such folder. */

@@ -17,13 +17,11 @@ const char *guard_disposition_name(enum guard_disposition disposition)
 
 bool guard_disposition_parse(struct str name, enum guard_disposition *out)
 {
-    for (size_t i = 0; i < ARRAY_LEN(disposition_names); i++) {
-        if (str_is(name, disposition_names[i])) {
-            *out = (enum guard_disposition)i;
-            return true;
-        }
-    }
-    return false;
+    size_t i = str_which(name, disposition_names, ARRAY_LEN(disposition_names));
+    if (i == ARRAY_LEN(disposition_names))
+        return false;
+    *out = (enum guard_disposition)i;
+    return true;
 }
 
 void subject_init(struct subject *s, struct str path)

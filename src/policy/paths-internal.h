@@ -37,7 +37,6 @@ enum guard_hit guard_match(
 /* The plain text with which every match of a pattern begins, or "". */
 struct str guard_literal(struct str pattern, struct arena *arena);
 
-const char *guard_disposition_name(enum guard_disposition disposition);
 bool guard_disposition_parse(struct str name, enum guard_disposition *out);
 
 /* A folder that must not be written, folded and with a slash at the end. */

@@ -198,13 +198,11 @@ static bool parse_guards(
 
 static bool parse_kind(struct str name, enum protected_kind *out, struct error *err)
 {
-    for (size_t i = 0; i < ARRAY_LEN(kind_names); i++) {
-        if (str_is(name, kind_names[i])) {
-            *out = (enum protected_kind)i;
-            return true;
-        }
-    }
-    return error_set(err, ERR_INVALID, "unknown kind '%.*s'", STR_ARG(name));
+    size_t i = str_which(name, kind_names, ARRAY_LEN(kind_names));
+    if (i == ARRAY_LEN(kind_names))
+        return error_set(err, ERR_INVALID, "unknown kind '%.*s'", STR_ARG(name));
+    *out = (enum protected_kind)i;
+    return true;
 }
 
 static bool parse_protected(

@@ -68,6 +68,8 @@ enum guard_disposition {
     GUARD_ALLOW,
 };
 
+const char *guard_disposition_name(enum guard_disposition disposition); /* "deny-all" */
+
 struct policy_guard {
     struct policy_regex regex;
     enum guard_disposition disposition;

@@ -66,13 +66,11 @@ static bool take_positive(
 
 static bool parse_kind(struct str name, enum setup_root_kind *out, struct error *err)
 {
-    for (size_t i = 0; i < ARRAY_LEN(kind_names); i++) {
-        if (str_is(name, kind_names[i])) {
-            *out = (enum setup_root_kind)i;
-            return true;
-        }
-    }
-    return error_set(err, ERR_INVALID, "unknown kind of root '%.*s'", STR_ARG(name));
+    size_t i = str_which(name, kind_names, ARRAY_LEN(kind_names));
+    if (i == ARRAY_LEN(kind_names))
+        return error_set(err, ERR_INVALID, "unknown kind of root '%.*s'", STR_ARG(name));
+    *out = (enum setup_root_kind)i;
+    return true;
 }
 
 static bool parse_root(const json_t *object, struct arena *arena, struct setup_root *out,

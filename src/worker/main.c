@@ -36,17 +36,6 @@ static const struct {
     { "run", worker_run },
 };
 
-/* The process that made the socket pair is the server; anything else is no server. */
-static bool find_server(int *pid)
-{
-    struct ucred peer;
-    socklen_t size = sizeof(peer);
-    if (getsockopt(SOCKET_FD, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0)
-        return false;
-    *pid = peer.pid;
-    return true;
-}
-
 static bool receive_setup(struct wire_reader *reader, struct arena *arena,
         struct setup *setup, struct error *err)
 {
@@ -148,7 +137,7 @@ static int serve_main(void)
 {
     struct confine_status status = { 0 };
     int server;
-    if (!find_server(&server)) {
+    if (!confine_find_server(SOCKET_FD, &server)) {
         fputs(NAME ": this program is started by paddock, not by hand\n", stderr);
         return 2;
     }

@@ -1,13 +1,17 @@
 #include "base/arena.h"
 #include "base/budget.h"
+#include "base/file.h"
 #include "base/utf8.h"
 #include "base/wire.h"
 #include "unit.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -83,6 +87,49 @@ static void test_str(void **state)
     assert_true(str_starts(STR("abc"), STR("ab")) && !str_starts(STR("a"), STR("ab")));
     assert_true(str_ends(STR("abc"), STR("bc")) && !str_ends(STR("c"), STR("bc")));
     assert_int_equal(str_sub(STR("abc"), 2, 9).len, 1);
+}
+
+static void test_str_which(void **state UNUSED)
+{
+    static const char *const words[] = { "one", "two" };
+    assert_int_equal(str_which(STR("one"), words, 2), 0);
+    assert_int_equal(str_which(STR("two"), words, 2), 1);
+    assert_int_equal(str_which(STR("tw"), words, 2), 2);
+    assert_int_equal(str_which(STR("two"), words, 1), 1);
+    assert_int_equal(str_which(STR(""), words, 0), 0);
+}
+
+static void test_buf_ways(void **state UNUSED)
+{
+    auto_buf b = BUF(100);
+    buf_add_hex(&b, "\x00\x7f\xa0\xff", 4);
+    assert_true(str_is(buf_str(&b), "007fa0ff"));
+    buf_clear(&b);
+    buf_add_shown(&b, STR("a\tb\n\x1b[1m\x7f\0 \xc3\xa9"));
+    assert_true(str_is(buf_str(&b), "a?b??[1m?? \xc3\xa9"));
+}
+
+static void test_file_read(void **state UNUSED)
+{
+    char folder[] = "/tmp/paddock-base-XXXXXX";
+    assert_non_null(mkdtemp(folder));
+    auto_arena *arena = arena_create();
+    struct str text = STR("before");
+    const char *fifo = arena_printf(arena, "%s/fifo", folder);
+    const char *file = arena_printf(arena, "%s/file", folder);
+    assert_int_equal(mkfifo(fifo, 0600), 0);
+    assert_int_equal(file_read(fifo, 10, arena, &text), EISDIR);
+    assert_int_equal(file_read(folder, 10, arena, &text), EISDIR);
+    assert_int_equal(file_read(file, 10, arena, &text), ENOENT);
+    auto_fd int fd = open(file, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    assert_int_equal(write(fd, "abc", 3), 3);
+    assert_int_equal(file_read(file, 2, arena, &text), EFBIG);
+    assert_true(str_is(text, "before"));
+    assert_int_equal(file_read(file, 3, arena, &text), 0);
+    assert_string_equal(text.data, "abc");
+    unlink(fifo);
+    unlink(file);
+    rmdir(folder);
 }
 
 static void test_str_count(void **state UNUSED)
@@ -276,6 +323,9 @@ int main(void)
         cmocka_unit_test(test_arena_text),
         cmocka_unit_test(test_buf_ceiling),
         cmocka_unit_test(test_str),
+        cmocka_unit_test(test_str_which),
+        cmocka_unit_test(test_buf_ways),
+        cmocka_unit_test(test_file_read),
         cmocka_unit_test(test_str_count),
         cmocka_unit_test(test_str_int),
         cmocka_unit_test(test_utf8),

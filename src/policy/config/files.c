@@ -134,15 +134,11 @@ static bool read_readable(
 static bool read_guard(
         struct conf *c, const char *section, const struct toml_item *item, void *to)
 {
-    static const char *const words[] = {
-        [GUARD_DENY_AGENT] = "deny-agent",
-        [GUARD_DENY_ALL] = "deny-all",
-        [GUARD_READ_ONLY] = "read-only",
-        [GUARD_WORKSPACE] = "workspace",
-        [GUARD_ALLOW] = "allow",
-    };
+    const char *words[GUARD_ALLOW + 1];
     struct policy_guard *out = to;
     unsigned word;
+    for (size_t i = 0; i < ARRAY_LEN(words); i++)
+        words[i] = guard_disposition_name((enum guard_disposition)i);
     if (!conf_word(c, section, item, words, ARRAY_LEN(words), &word) ||
             !conf_regex(c, section, item, item->key, 0, &out->regex))
         return false;

@@ -1,10 +1,8 @@
 /* Files as trees, and one laid over the other. */
+#include "base/file.h"
 #include "policy/config/internal.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 struct toml_value conf_merge(
         const struct toml_value *base, const struct toml_value *over, struct arena *arena)
@@ -29,34 +27,17 @@ struct toml_value conf_merge(
     return out;
 }
 
-static bool read_fd(int fd, const char *name, struct buf *out, struct error *err)
-{
-    for (;;) {
-        char *to = buf_reserve(out, 4096);
-        if (!to)
-            return error_set(err, ERR_LIMIT, "%s:1: is larger than %zu bytes", name,
-                    CONFIG_MAX_BYTES);
-        ssize_t n = read(fd, to, 4096);
-        if (n < 0)
-            return error_errno(err, errno, "%s:1: cannot be read", name);
-        if (!n)
-            return true;
-        out->len += (size_t)n;
-    }
-}
-
 bool conf_read_file(const char *path, const char *name, struct arena *arena,
         struct toml_value *out, struct error *err)
 {
-    auto_buf text = BUF(CONFIG_MAX_BYTES + 4096);
-    struct stat st;
-    /* Not waiting for the other end of a FIFO. */
-    auto_fd int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    if (fd < 0)
-        return error_errno(err, errno, "%s:1: cannot be opened", name);
-    if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+    struct str text;
+    int failed = file_read(path, CONFIG_MAX_BYTES, arena, &text);
+    if (failed == EISDIR)
         return error_set(err, ERR_INVALID, "%s:1: is not a file", name);
-    if (!read_fd(fd, name, &text, err))
-        return false;
-    return toml_parse(buf_str(&text), name, arena, out, err);
+    if (failed == EFBIG)
+        return error_set(
+                err, ERR_LIMIT, "%s:1: is larger than %zu bytes", name, CONFIG_MAX_BYTES);
+    if (failed)
+        return error_errno(err, failed, "%s:1: cannot be opened", name);
+    return toml_parse(text, name, arena, out, err);
 }

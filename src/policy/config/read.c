@@ -19,8 +19,7 @@ static bool is_bare(struct str key)
 /* What could break the line goes. */
 static void add_shown(struct buf *out, struct str text)
 {
-    for (size_t i = 0; i < text.len && i < MAX_SHOWN; i++)
-        buf_addc(out, iscntrl((unsigned char)text.data[i]) ? '?' : text.data[i]);
+    buf_add_shown(out, str_sub(text, 0, MAX_SHOWN));
     if (text.len > MAX_SHOWN)
         buf_add(out, STR("..."));
 }
@@ -36,18 +35,17 @@ static void add_key(struct buf *out, struct str key)
 static bool fail_text(struct conf *c, struct origin at, const char *section,
         struct str key, const char *what)
 {
-    auto_buf where = BUF(1024);
+    auto_buf line = BUF(2048), shown = BUF(2048);
+    buf_addf(&line, "%s:%u: ", at.file, at.line);
     if (section[0])
-        buf_addf(&where, "[%s]", section);
+        buf_addf(&line, "[%s]", section);
     if (key.len && section[0])
-        buf_addc(&where, ' ');
+        buf_addc(&line, ' ');
     if (key.len)
-        add_key(&where, key);
-    error_set(c->err, ERR_INVALID, "%s:%u: %s: %s", at.file, at.line,
-            buf_str(&where).data, what);
-    for (char *p = c->err->message; *p; p++)
-        if (iscntrl((unsigned char)*p))
-            *p = '?';
+        add_key(&line, key);
+    buf_addf(&line, ": %s", what);
+    buf_add_shown(&shown, buf_str(&line));
+    error_set(c->err, ERR_INVALID, "%s", buf_str(&shown).data);
     return false;
 }
 
@@ -124,13 +122,20 @@ bool conf_unknown(struct conf *c, const char *section, const struct toml_item *i
     return conf_fail_item(c, section, item, "unknown %s", kind);
 }
 
+/* The item is the section itself. */
+static bool check_table(struct conf *c, const char *section, const struct toml_item *item)
+{
+    return item->value.type == TOML_TABLE ||
+           conf_fail(c, item->origin, section, (struct str){ 0 },
+                   "must be a table, not %s", toml_type_name(item->value.type));
+}
+
 bool conf_section(struct conf *c, const char *section, const struct toml_item *item,
         const struct conf_key *keys, size_t count, void *to)
 {
     const struct toml_value *table = &item->value;
-    if (table->type != TOML_TABLE)
-        return conf_fail(c, item->origin, section, (struct str){ 0 },
-                "must be a table, not %s", toml_type_name(table->type));
+    if (!check_table(c, section, item))
+        return false;
     for (size_t i = 0; i < table->count; i++) {
         const struct conf_key *key = NULL;
         for (size_t j = 0; j < count && !key; j++)
@@ -148,9 +153,8 @@ bool conf_each(struct conf *c, const char *section, const struct toml_item *item
         conf_reader *read, size_t size, void *out, size_t *count)
 {
     const struct toml_value *table = &item->value;
-    if (table->type != TOML_TABLE)
-        return conf_fail(c, item->origin, section, (struct str){ 0 },
-                "must be a table, not %s", toml_type_name(table->type));
+    if (!check_table(c, section, item))
+        return false;
     char *elements = arena_zalloc(c->arena, (table->count + 1) * size);
     for (size_t i = 0; i < table->count; i++)
         if (!read(c, section, &table->items[i], elements + i * size))
@@ -165,11 +169,9 @@ bool conf_word(struct conf *c, const char *section, const struct toml_item *item
 {
     if (!conf_type(c, section, item, TOML_STRING, "a word in quotes"))
         return false;
-    for (unsigned i = 0; i < count; i++) {
-        *out = i;
-        if (str_is(item->value.text, words[i]))
-            return true;
-    }
+    *out = (unsigned)str_which(item->value.text, words, count);
+    if (*out < count)
+        return true;
     auto_buf shown = BUF(256), list = BUF(256);
     add_shown(&shown, item->value.text);
     for (size_t i = 0; i < count; i++)

@@ -68,12 +68,9 @@ bool deputy_refuse(const struct deputy_call *call, const char *rule, const char 
     va_start(args, fmt);
     vsnprintf(what, sizeof(what), fmt, args);
     va_end(args);
-    for (char *c = what; *c; c++) {
-        if ((unsigned char)*c < 0x20 || *c == 0x7F)
-            *c = '?';
-    }
     refusal_begin(call->why, "deputy", NULL);
-    buf_addf(&call->why->what, "%s: refused: %s", call->name, what);
+    buf_addf(&call->why->what, "%s: refused: ", call->name);
+    buf_add_shown(&call->why->what, str_of(what));
     buf_add(&call->why->rule, str_of(rule));
     buf_add(&call->why->hint, str_of(hint));
     return false;
@@ -111,28 +108,6 @@ bool deputy_file_allowed(const struct deputy_call *call, struct str path,
     return path_allowed(call->paths, canonical, use, call->why);
 }
 
-int deputy_read_file(const char *path, size_t max, struct arena *arena, struct str *out)
-{
-    struct stat st;
-    auto_fd int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    if (fd < 0 || fstat(fd, &st) < 0)
-        return errno;
-    if (!S_ISREG(st.st_mode))
-        return EISDIR;
-    if (st.st_size > (off_t)max)
-        return EFBIG;
-    size_t size = (size_t)st.st_size, len = 0;
-    char *text = arena_alloc(arena, size + 1);
-    ssize_t n = 1;
-    while (len < size && (n = read(fd, text + len, size - len)) > 0)
-        len += (size_t)n;
-    if (n < 0)
-        return errno;
-    text[len] = '\0';
-    *out = (struct str){ text, len };
-    return 0;
-}
-
 bool deputy_option_allowed(const struct deputy_call *call, const struct option_word *word)
 {
     struct str name = word->option.name;
@@ -159,4 +134,16 @@ bool deputy_option_allowed(const struct deputy_call *call, const struct option_w
         break;
     }
     return true;
+}
+
+bool deputy_own_option_allowed(
+        const struct deputy_call *call, const struct option_word *word)
+{
+    if (word->option.name.len)
+        return deputy_option_allowed(call, word);
+    const char *rule = arena_printf(call->arena,
+            "Of %s's own options only those that are known to be harmless pass.",
+            call->name);
+    return deputy_refuse(call, rule, "Leave the option out.",
+            "option '%.*s' before the command", STR_ARG(word->text));
 }

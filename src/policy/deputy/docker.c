@@ -84,13 +84,8 @@ static bool options_allowed(const struct deputy_call *call)
     while (docker_next(&r, &word)) {
         if (word.is_operand)
             continue;
-        if (!r.operands && !word.option.name.len)
-            return deputy_refuse(call,
-                    "Of docker's own options only those that are known to be harmless "
-                    "pass.",
-                    "Leave the option out.", "option '%.*s' before the command",
-                    STR_ARG(word.text));
-        if (!deputy_option_allowed(call, &word))
+        if (!(r.operands ? deputy_option_allowed(call, &word)
+                         : deputy_own_option_allowed(call, &word)))
             return false;
     }
     return true;

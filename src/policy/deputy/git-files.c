@@ -1,3 +1,4 @@
+#include "base/file.h"
 #include "base/path.h"
 #include "policy/deputy/git-parts.h"
 #include "policy/place.h"
@@ -36,7 +37,7 @@ static bool operands_allowed(struct git_call *call)
 static bool todo_allowed(const struct git_call *call, const char *path)
 {
     struct str text;
-    if (deputy_read_file(path, MAX_STATE_BYTES, call->base.arena, &text))
+    if (file_read(path, MAX_STATE_BYTES, call->base.arena, &text))
         return true;
     while (text.len) {
         struct str line = str_cut(&text, '\n');
@@ -66,7 +67,7 @@ static bool strategy_allowed(const struct git_call *call, struct str name)
 static bool strategy_file_allowed(const struct git_call *call, const char *path)
 {
     struct str text;
-    if (deputy_read_file(path, MAX_STATE_BYTES, call->base.arena, &text))
+    if (file_read(path, MAX_STATE_BYTES, call->base.arena, &text))
         return true;
     return strategy_allowed(call, str_cut(&text, '\n'));
 }
@@ -77,7 +78,7 @@ static bool options_file_allowed(const struct git_call *call, const char *path)
     struct git_settings settings = { 0 };
     struct error err = { 0 };
     struct str text;
-    if (deputy_read_file(path, MAX_STATE_BYTES, call->base.arena, &text))
+    if (file_read(path, MAX_STATE_BYTES, call->base.arena, &text))
         return true;
     if (!git_config_parse(text, path, call->base.arena, &settings, &err))
         return deputy_refuse(&call->base, "What was begun is read before it goes on.",

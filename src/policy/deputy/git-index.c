@@ -82,8 +82,7 @@ static struct str shared_name(const struct index_reader *r, size_t at)
 {
     auto_buf name = BUF(128);
     buf_add(&name, STR("sharedindex."));
-    for (size_t i = 0; i < r->hash_bytes; i++)
-        buf_addf(&name, "%02x", (unsigned)number(r->data, at + i, 1));
+    buf_add_hex(&name, r->data.data + at, r->hash_bytes);
     return arena_str(r->arena, buf_str(&name));
 }
 

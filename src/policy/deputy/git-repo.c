@@ -1,4 +1,5 @@
 #include "policy/deputy/git-repo.h"
+#include "base/file.h"
 #include "policy/deputy/git-index.h"
 #include "policy/place.h"
 
@@ -32,7 +33,7 @@ static bool is_folder(const char *path)
 static struct str read_line(const struct deputy_call *call, const char *path)
 {
     struct str text = STR("");
-    if (deputy_read_file(path, MAX_LINE, call->arena, &text))
+    if (file_read(path, MAX_LINE, call->arena, &text))
         return STR("");
     struct str line = str_cut(&text, '\n');
     while (line.len && line.data[line.len - 1] == '\r')
@@ -123,7 +124,7 @@ static bool load_file(const struct deputy_call *call, struct git_repo *repo,
 {
     struct str text;
     struct error err = { 0 };
-    int failed = deputy_read_file(path, GIT_CONFIG_MAX_BYTES, call->arena, &text);
+    int failed = file_read(path, GIT_CONFIG_MAX_BYTES, call->arena, &text);
     if (failed == ENOENT || failed == ENOTDIR)
         return true;
     if (failed || depth > MAX_INCLUDES)
@@ -183,7 +184,7 @@ static bool read_shared(const struct deputy_call *call, struct str dir, size_t h
         return true;
     links->shared = STR("");
     const char *path = join(call, dir, arena_cstr(call->arena, name));
-    return !deputy_read_file(path, GIT_INDEX_MAX_BYTES, call->arena, &text) &&
+    return !file_read(path, GIT_INDEX_MAX_BYTES, call->arena, &text) &&
            git_index_links(text, hash_bytes, call->arena, links);
 }
 
@@ -195,8 +196,8 @@ static bool load_links(const struct deputy_call *call, struct git_repo *repo,
     const struct git_setting *format =
             git_repo_setting(repo, "extensions", "objectformat");
     size_t hash_bytes = format && str_is(format->value, "sha256") ? 32 : 20;
-    int failed = deputy_read_file(
-            join(call, dir, "index"), GIT_INDEX_MAX_BYTES, call->arena, &text);
+    int failed =
+            file_read(join(call, dir, "index"), GIT_INDEX_MAX_BYTES, call->arena, &text);
     if (failed == ENOENT)
         return true;
     if (failed || !git_index_links(text, hash_bytes, call->arena, links) ||

@@ -45,12 +45,7 @@ static bool read_global(struct git_call *call)
             call->command = git_command_find(word.text);
             return call->command ? true : refuse_unknown(call, word.text);
         }
-        if (!word.option.name.len)
-            return deputy_refuse(&call->base,
-                    "Of git's own options only those that are known to be harmless pass.",
-                    "Leave the option out.", "option '%.*s' before the command",
-                    STR_ARG(word.text));
-        if (!deputy_option_allowed(&call->base, &word))
+        if (!deputy_own_option_allowed(&call->base, &word))
             return false;
         if (option_is(&word, "-C") && !enter_folder(call, word.value))
             return false;

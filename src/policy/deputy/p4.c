@@ -1,3 +1,4 @@
+#include "base/file.h"
 #include "policy/deputy/parts.h"
 #include "policy/place.h"
 
@@ -39,12 +40,7 @@ static bool read_global(struct deputy_call *call, size_t *first)
             *first = word.at;
             return true;
         }
-        if (!word.option.name.len)
-            return deputy_refuse(call,
-                    "Of p4's own options only those that are known to be harmless pass.",
-                    "Leave the option out.", "option '%.*s' before the command",
-                    STR_ARG(word.text));
-        if (!deputy_option_allowed(call, &word))
+        if (!deputy_own_option_allowed(call, &word))
             return false;
     }
     return true;
@@ -78,7 +74,7 @@ static struct str read_settings(
     while (dir.len) {
         const char *path = arena_printf(call->arena, "%.*s/%s", STR_ARG(dir), name);
         struct str text;
-        if (deputy_read_file(path, MAX_SETTINGS, call->arena, &text) == 0) {
+        if (file_read(path, MAX_SETTINGS, call->arena, &text) == 0) {
             *planted = place_may_be_planted(call->policy, str_of(path));
             return text;
         }

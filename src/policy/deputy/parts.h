@@ -40,12 +40,13 @@ MUST_CHECK bool deputy_file_allowed(const struct deputy_call *call, struct str p
 /* Is this canonical path the workspace or in it? */
 bool deputy_in_workspace(const struct deputy_call *call, struct str canonical);
 
-/* All of a regular file of at most `max` bytes: 0, or an errno (EFBIG, EISDIR, ...). */
-int deputy_read_file(const char *path, size_t max, struct arena *arena, struct str *out);
-
 /* Refuse what every deputy refuses: options that run something or lead elsewhere, and
  * files that may not be read or written. */
 MUST_CHECK bool deputy_option_allowed(
+        const struct deputy_call *call, const struct option_word *word);
+
+/* The same before the command, where an option that is not known is refused too. */
+MUST_CHECK bool deputy_own_option_allowed(
         const struct deputy_call *call, const struct option_word *word);
 
 /* The environment of the plan.  Drop first: it makes the plan's own copy. */

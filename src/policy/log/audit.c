@@ -53,8 +53,7 @@ static void add_digest(struct str text, struct buf *out)
     sha256_update(&context, text.len, (const uint8_t *)text.data);
     sha256_digest(&context, sizeof(digest), digest);
     buf_addf(out, "{\"bytes\":%zu,\"sha256\":\"", text.len);
-    for (size_t i = 0; i < sizeof(digest); i++)
-        buf_addf(out, "%02x", digest[i]);
+    buf_add_hex(out, digest, sizeof(digest));
     buf_add(out, STR("\"}"));
 }
 

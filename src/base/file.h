@@ -1,0 +1,17 @@
+/*
+ * file.h - reading small files of the host, of which nothing is known yet.
+ */
+#ifndef BASE_FILE_H
+#define BASE_FILE_H
+
+#include "base/arena.h"
+#include "base/str.h"
+
+/*
+ * All of a regular file of at most `max` bytes, with a NUL behind it: 0, or an errno
+ * (EISDIR if it is no regular file, EFBIG).  Never waits for the other end of a FIFO.
+ */
+MUST_CHECK int file_read(
+        const char *path, size_t max, struct arena *arena, struct str *out);
+
+#endif
