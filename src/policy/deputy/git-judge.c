@@ -77,11 +77,32 @@ static bool option_allowed(struct git_call *call, const struct option_word *word
     return submodules_stay_closed(call, word);
 }
 
+/* These write any file of .git that is named: "commondir" would be taken for the place of
+ * another repository. */
+static bool is_ref_command(const struct git_call *call)
+{
+    return !strcmp(call->command->name, "symbolic-ref") ||
+           !strcmp(call->command->name, "update-ref");
+}
+
+static bool ref_allowed(const struct git_call *call, struct str name)
+{
+    bool is_ref = str_is(name, "HEAD") || (str_starts(name, STR("refs/")) &&
+                                                  !memmem(name.data, name.len, "..", 2));
+    return is_ref ||
+           deputy_refuse(&call->base,
+                   "The name of a reference is HEAD or begins with refs/.",
+                   "Write the whole name, such as refs/heads/main.",
+                   "'%.*s' may be another file of the repository", STR_ARG(name));
+}
+
 static bool operand_allowed(struct git_call *call, const struct option_word *word)
 {
     size_t index = call->operands++;
     if (!index)
         call->verb = word->text;
+    if (!index && is_ref_command(call) && !ref_allowed(call, word->text))
+        return false;
     bool writes = call->flags & GIT_WRITES_FILE && !index;
     if (!writes && !(call->flags & GIT_READS_FILES))
         return true;
