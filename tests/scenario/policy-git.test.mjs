@@ -108,7 +108,7 @@ test('a checkout that would change what is protected is refused before it begins
   git(w, 'checkout', '-q', 'main');
   const s = await serve(t, w);
   for (const args of [['reset', '--hard', 'other'], ['checkout', 'other'], ['switch', 'other'],
-    ['merge', 'other'], ['cherry-pick', 'other'], ['rebase', 'other']]) {
+    ['merge', 'other'], ['cherry-pick', 'other'], ['rebase', 'other'], ['rebase', '--root'], ['rebase', '--onto', 'other', 'plain']]) {
     const refused = await s.shell('git', args);
     assert.ok(isRefusal(refused), `git ${args.join(' ')}: ${refused.text}`);
     assert.match(refused.text, /tools\/go\.sh; nothing was done/);

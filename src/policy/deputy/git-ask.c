@@ -30,22 +30,40 @@ static const struct checkout {
     { "switch", NULL, COMPARE_HEAD },
 };
 
+/* Of SHA-1; git knows it whether it is stored or not. */
+static const char empty_tree[] = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
+
+/* Where a rebase begins if it says so itself; `*base` stays otherwise. */
+static void take_base(const struct option_word *word, struct str *base)
+{
+    if (option_is(word, "--onto") && word->has_value)
+        *base = word->value;
+    else if (str_is(word->text, "--root") && !base->len)
+        *base = str_of(empty_tree);
+}
+
 /* What it takes the files from, or "": something else is done than what is in the table.
  */
 static struct str find_revision(const struct git_call *call, const struct checkout *what)
 {
     bool has_option = !what->option;
-    struct str revision = STR("");
+    struct str revision = STR(""), base = STR("");
+    size_t operands = 0;
     struct option_reader r = git_reader(call);
     struct option_word word;
     while (option_next(&r, &word)) {
-        if (!word.is_operand)
+        if (!word.is_operand) {
             has_option = has_option || str_is(word.text, what->option);
-        else if (revision.len || word.after_end)
-            return STR(""); /* paths, or several revisions */
-        else
+            take_base(&word, &base);
+        } else {
+            operands += word.after_end ? 2 : 1;
             revision = word.text;
+        }
     }
+    if (base.len && !strcmp(what->command, "rebase"))
+        return base;
+    if (operands > 1)
+        return STR(""); /* paths, or several revisions */
     if (!revision.len && what->compared == COMPARE_WORK_TREE)
         revision = STR("HEAD");
     return has_option ? revision : STR("");
