@@ -7,7 +7,7 @@ import net from 'node:net';
 import test from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { paddock, pyddock } from './lib.mjs';
-import { exists, git, isRefusal, isRunning, kinds, serve, snapshot, text, workspace } from './workspace.mjs';
+import { exists, git, isRefusal, isRunning, kinds, noMounts, serve, snapshot, text, workspace } from './workspace.mjs';
 
 const allowed = (...names) => names.map((name) => `[shell.${name}]\nmode = "allow"\n`).join('');
 const free = (name) => `[shell.${name}]\nmode = "allow"\narg_paths = "none"\n`;
@@ -202,7 +202,7 @@ test('secrets of the server are not in the environment of a command', async (t) 
     assert.match(said, line);
 });
 
-test('the policy is not changed by what it governs', async (t) => {
+test('the policy is not changed by what it governs', { skip: noMounts }, async (t) => {
   const w = await workspace(t, { policy: free('sh'), files: { 'a.txt': 'x\n' }, repository: true });
   const { tool, shell, run } = await serve(t, w, { face: 'paddock' });
   const policy = await snapshot(join(w.root, '.pyddock'));
@@ -319,7 +319,7 @@ test('nothing is left behind in the workspace or at home, also after SIGKILL', a
   assert.deepEqual(ownTmp(await snapshot(w.top)), before, 'after SIGKILL');
 });
 
-test('a command writes in the workspace and nowhere else', async (t) => {
+test('a command writes in the workspace and nowhere else', { skip: noMounts }, async (t) => {
   const w = await workspace(t, { policy: free('sh'), files: { 'a.txt': 'x\n' }, repository: true });
   const { shell } = await serve(t, w);
   const out = join(w.top, 'out');
@@ -332,7 +332,7 @@ test('a command writes in the workspace and nowhere else', async (t) => {
   assert.match(said, /EXIT CODE: 0/, 'git itself may write its repository');
 });
 
-test('sockets are hidden from commands, but for the key agent of those with network', async (t) => {
+test('sockets are hidden from commands, but for the key agent of those with network', { skip: noMounts }, async (t) => {
   const connects = `import socket, sys
 for path in sys.argv[1:]:
     s = socket.socket(socket.AF_UNIX)

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { exists, git, isRefusal, serve, text, workspace } from './workspace.mjs';
+import { exists, git, isRefusal, noMounts, serve, text, workspace } from './workspace.mjs';
 
 const config = (w) => readFile(join(w.root, '.git/config'), 'utf8');
 
@@ -27,7 +27,7 @@ test('a day of work in a repository', async (t) => {
   assert.match(git(w, 'log', '-1', '--format=%s'), /Merge branch/);
 });
 
-test('the configuration of a repository stays as it is, and the reply says so', async (t) => {
+test('the configuration of a repository stays as it is, and the reply says so', { skip: noMounts }, async (t) => {
   const w = await workspace(t, { files: { 'a.txt': 'one\n' }, repository: true });
   git(w, 'branch', 'other');
   const { shell } = await serve(t, w);
@@ -40,7 +40,7 @@ test('the configuration of a repository stays as it is, and the reply says so', 
   assert.equal(await exists(join(w.root, '.git/config.lock')), false);
 });
 
-test('a tree with files in protected folders is not checked out over them', async (t) => {
+test('a tree with files in protected folders is not checked out over them', { skip: noMounts }, async (t) => {
   const policy = '[shell.scripts]\ncommand = "tools/jobs/.*"\nmode = "allow"\n';
   const w = await workspace(t, { policy, files: { 'a.txt': 'one\n', 'tools/jobs/run.sh': 'good\n' }, repository: true });
   git(w, 'tag', 'good');

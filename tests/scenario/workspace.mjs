@@ -1,6 +1,6 @@
 // What the tests of `pyddock serve` share: a workspace of its own with a policy, a home
 // that nobody lives in, and a connected client.
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdir, mkdtemp, readFile, readdir, readlink, rm, stat, lstat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -9,6 +9,10 @@ import { clients, connect, paddock, pyddock } from './lib.mjs';
 
 export const kinds = Object.keys(clients);
 export const sanitized = /detect|halt/.test(`${process.env.ASAN_OPTIONS}${process.env.UBSAN_OPTIONS}`);
+
+/** Why tests of what only mounts can hold are left out: in a chroot or a strict container; or false. */
+const unshare = ['-m', ...(process.geteuid() ? ['-U', '-r'] : []), 'true'];
+export const noMounts = spawnSync('unshare', unshare).status ? 'nobody may have mounts of its own here' : false;
 
 const identity = ['-c', 'user.name=Robin', '-c', 'user.email=robin@example.org'];
 
