@@ -12,9 +12,9 @@ struct shell_call {
     struct run_shell *owner;
     struct arena *arena; /* the request and the plan */
     struct command_plan plan;
-    struct command *command; /* NULL: there is nothing to run, only to answer */
-    uv_timer_t timer;        /* for answers that are known at once */
-    unsigned timeout_ms;
+    struct command *command;       /* NULL: there is nothing to run, only to answer */
+    uv_timer_t timer;              /* for answers that are known at once */
+    unsigned timeout_ms, spent_ms; /* of all of it; by what was asked first */
     bool raw;
     shell_done_fn *done;
     void *user;
@@ -213,7 +213,7 @@ static bool start_with(struct shell_call *c, const struct command_plan *plan,
         .network = plan->network,
         .paths = paths,
         .path_count = count,
-        .timeout_ms = c->timeout_ms,
+        .timeout_ms = c->timeout_ms - c->spent_ms,
         .keep_bytes = REPORT_KEEP_BYTES,
         .keep_tail_bytes = REPORT_KEEP_BYTES,
         .must_not_appear = shell_absent(config->paths, plan, c->arena),
@@ -275,6 +275,11 @@ static void on_answer(void *user, const struct command_result *result)
     auto_buf why = BUF((size_t)1 << 16);
     c->command = NULL;
     bool ended_well = result->end == COMMAND_EXITED && !result->status;
+    if (result->end == COMMAND_TIMED_OUT || result->duration_ms >= c->timeout_ms) {
+        on_command_done(c, result);
+        return;
+    }
+    c->spent_ms = (unsigned)result->duration_ms;
     if (ended_well && result->out.head.len)
         refuse_for(c, result->out.head);
     else if (!start_with(c, &c->plan, on_command_done, &why))
