@@ -2,6 +2,8 @@
 #include "policy/command-parts.h"
 #include "policy/deputy/deputy.h"
 
+#include <unistd.h>
+
 struct command_policy {
     const struct policy *policy;
     const struct path_policy *paths;
@@ -130,24 +132,31 @@ static bool refuse_unknown(const struct policy *policy, struct str command,
 #define MAX_ARGUMENT  ((size_t)128 << 10)
 #define MAX_ARGUMENTS ((size_t)6 << 20)
 
+/* A quarter of the stack. */
+static size_t most_arguments(void)
+{
+    long most = sysconf(_SC_ARG_MAX);
+    return most > 0 && (size_t)most < MAX_ARGUMENTS ? (size_t)most : MAX_ARGUMENTS;
+}
+
 /* No program can be started with that, and to look for paths in it would take long. */
-static bool is_too_long(const struct command_request *r)
+static bool is_too_long(const struct command_request *r, size_t most)
 {
     size_t total = 0;
     for (size_t i = 0; i < r->arg_count; i++) {
         total += r->args[i].len + 1 + sizeof(char *);
-        if (r->args[i].len >= MAX_ARGUMENT || total > MAX_ARGUMENTS)
+        if (r->args[i].len >= MAX_ARGUMENT || total > most)
             return true;
     }
     return false;
 }
 
-static bool refuse_too_long(struct refusal *why)
+static bool refuse_too_long(size_t most, struct refusal *why)
 {
     refusal_begin(why, "command-arguments", NULL);
     buf_add(&why->what, STR("the arguments are too long to start a program with"));
     buf_addf(&why->rule, "one argument has less than %zu bytes, all together at most %zu",
-            MAX_ARGUMENT, MAX_ARGUMENTS);
+            MAX_ARGUMENT, most);
     refuse_hint(why, "Write the text into a file and name the file (git commit -F FILE), "
                      "or split the list.");
     return false;
@@ -244,8 +253,9 @@ bool command_decide(const struct command_policy *p, const struct command_request
     }
     if (has_nul(request))
         return refuse_nul(why);
-    if (is_too_long(request))
-        return refuse_too_long(why);
+    size_t most = most_arguments();
+    if (is_too_long(request, most))
+        return refuse_too_long(most, why);
     struct str args = joined(request, arena);
     struct command_plan plan;
     if (decide(p, &step, args, &plan, why)) {
