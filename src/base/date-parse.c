@@ -9,7 +9,6 @@ enum token_kind { TOKEN_END, TOKEN_NUMBER, TOKEN_WORD, TOKEN_SIGN };
 struct token {
     enum token_kind kind;
     char sign;       /* TOKEN_SIGN */
-    bool spaced;     /* white space before it */
     int64_t number;  /* TOKEN_NUMBER */
     size_t digits;   /* of the number */
     bool fractional; /* "5.25": ns of the rest */
@@ -98,21 +97,18 @@ static size_t read_token(struct str s, struct token *out)
 
 static bool tokenize(struct str s, struct parse *p)
 {
-    bool spaced = true;
     for (size_t i = 0; i < s.len;) {
         if (strchr(" \t\n", s.data[i])) {
-            spaced = true;
             i++;
             continue;
         }
-        struct token token = { .spaced = spaced };
+        struct token token = { 0 };
         size_t len = p->count < MAX_TOKENS && s.data[i]
                              ? read_token(str_from(s, i), &token)
                              : 0;
         if (!len)
             return false;
         p->tokens[p->count++] = token;
-        spaced = false;
         i += len;
     }
     p->tokens[p->count] = (struct token){ .kind = TOKEN_END };

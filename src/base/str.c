@@ -171,11 +171,3 @@ void buf_add_u32(struct buf *b, uint32_t n)
     char bytes[4] = { (char)n, (char)(n >> 8), (char)(n >> 16), (char)(n >> 24) };
     buf_add(b, (struct str){ bytes, sizeof(bytes) });
 }
-
-bool buf_into(struct buf *b, struct arena *arena, struct str *out, struct error *err)
-{
-    if (b->full)
-        return error_set(err, ERR_LIMIT, "text is larger than %zu bytes", b->max);
-    *out = arena_str(arena, buf_str(b));
-    return true;
-}

@@ -86,8 +86,4 @@ static inline struct str buf_str(const struct buf *b)
     return (struct str){ b->data ? b->data : "", b->len };
 }
 
-/* Copy the bytes into `arena`, NUL-terminated; fails if the buffer is full. */
-MUST_CHECK bool buf_into(
-        struct buf *b, struct arena *arena, struct str *out, struct error *err);
-
 #endif

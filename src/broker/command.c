@@ -21,7 +21,6 @@
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdio.h>
 #include <unistd.h>
 
 #define MAX_ANSWER ((size_t)1 << 20)

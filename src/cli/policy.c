@@ -10,7 +10,6 @@
 #include "policy/place.h"
 #include "policy/pyre/pyre.h"
 
-#include <errno.h>
 #include <unistd.h>
 
 #define NAME      "paddock policy"

@@ -5,7 +5,6 @@
 #include "transport/stdio.h"
 
 #include <signal.h>
-#include <stdio.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 

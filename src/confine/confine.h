@@ -88,9 +88,6 @@ void confine_self(const struct confine_request *request, struct confine_status *
 /* "writes", "reads", ... */
 const char *confine_property_name(enum confine_property property);
 
-/* Does it mean anything for this process? */
-bool confine_applies(const struct confine_status *status, enum confine_property property);
-
 /*
  * Is it held by the kernel?  `by` (may be NULL) gets the mechanisms, "landlock+seccomp",
  * or why it is not.

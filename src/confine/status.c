@@ -121,7 +121,9 @@ bool confine_holds(const struct confine_status *status, enum confine_property pr
     return holds;
 }
 
-bool confine_applies(const struct confine_status *status, enum confine_property property)
+/* Does it mean anything for this process? */
+static bool confine_applies(
+        const struct confine_status *status, enum confine_property property)
 {
     return status->wants_view ||
            (property != CONFINE_PROTECTED && property != CONFINE_SECRETS);

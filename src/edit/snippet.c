@@ -1,5 +1,4 @@
 /* Numbered lines: of what was changed, and of what comes nearest. */
-#include "base/utf8.h"
 #include "edit/internal.h"
 
 /* A line longer than this is cut, a passage longer than that loses its middle. */

@@ -6,7 +6,7 @@
 
 #define MAX_SHOWN 200 /* bytes of an argument in a refusal */
 
-struct str policy_message_find(const struct policy *policy, struct str subject)
+static struct str policy_message_find(const struct policy *policy, struct str subject)
 {
     for (size_t i = 0; i < policy->message_count; i++) {
         const struct policy_message *m = &policy->messages[i];

@@ -5,7 +5,6 @@
 #include "policy/pyre/pyre.h"
 
 #include <ctype.h>
-#include <strings.h>
 
 #define LOOKUPS 20000 /* in the file system, for one environment */
 

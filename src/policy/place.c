@@ -1,7 +1,6 @@
 #include "policy/place.h"
 #include "base/path.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <sys/stat.h>
 #include <unistd.h>

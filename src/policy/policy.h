@@ -215,7 +215,4 @@ struct policy {
     struct policy_texts warnings;    /* what has no effect, and such; for people */
 };
 
-/* The first [deny_messages] whose pattern is found in `subject`, or "". */
-struct str policy_message_find(const struct policy *policy, struct str subject);
-
 #endif

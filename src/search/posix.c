@@ -20,7 +20,8 @@ struct re_node *re_node(struct arena *arena, enum re_type type)
     return n;
 }
 
-void re_node_add(struct arena *arena, struct re_node *parent, struct re_node *child)
+static void re_node_add(
+        struct arena *arena, struct re_node *parent, struct re_node *child)
 {
     if (parent->count == parent->cap) {
         size_t cap = parent->cap ? parent->cap * 2 : 4;

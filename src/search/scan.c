@@ -63,7 +63,8 @@ static void message(struct scanner *s, const char *what)
     buf_addf(&s->sink->messages, "grep: %s: %s\n", s->file->name, what);
 }
 
-size_t scan_read_fd(int fd, char *to, size_t size, int *errnum)
+/* More bytes to `to` from a file. */
+static size_t scan_read_fd(int fd, char *to, size_t size, int *errnum)
 {
     ssize_t n;
     do

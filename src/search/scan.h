@@ -76,9 +76,6 @@ void scanner_destroy(struct scanner *s);
 bool scan_file(struct scanner *s, const struct scan_file *file, struct scan_sink *sink,
         bool *selected);
 
-/* More bytes to `to` from a file. */
-size_t scan_read_fd(int fd, char *to, size_t size, int *errnum);
-
 /* What a job of the pool has printed so far; the buffers are the printer's to empty. */
 struct scan_text {
     const char *name;

@@ -16,7 +16,7 @@ static const char *const class_names[CLASSES] = {
     [CLASS_XDIGIT] = "xdigit",
 };
 
-bool re_class_find(struct str name, enum re_class *out)
+static bool re_class_find(struct str name, enum re_class *out)
 {
     for (size_t i = 0; i < CLASSES; i++)
         if (str_is(name, class_names[i])) {
@@ -103,7 +103,7 @@ void re_set_add(struct re_set *set, struct arena *arena, uint32_t low, uint32_t 
     set->ranges[set->count++] = (struct re_range){ low < 128 ? 128 : low, high };
 }
 
-void re_set_add_class(struct re_set *set, enum re_class class)
+static void re_set_add_class(struct re_set *set, enum re_class class)
 {
     for (unsigned c = 0; c < 128; c++)
         if (ascii_has_class(c, class))

@@ -108,11 +108,8 @@ MUST_CHECK bool re_parse(struct str pattern, enum regex_syntax syntax,
         struct error *err);
 
 struct re_node *re_node(struct arena *arena, enum re_type type);
-void re_node_add(struct arena *arena, struct re_node *parent, struct re_node *child);
 
 void re_set_add(struct re_set *set, struct arena *arena, uint32_t low, uint32_t high);
-void re_set_add_class(struct re_set *set, enum re_class class);
-bool re_class_find(struct str name, enum re_class *out);
 
 /* Apply letter case, negation and newline; to be called once, after the last addition. */
 void re_set_finish(struct re_set *set, struct arena *arena, bool bytes);

@@ -260,11 +260,6 @@ bool session_is_idle(const struct session *s)
     return !s->calls;
 }
 
-bool session_is_running(const struct session *s, const struct session_call *call)
-{
-    return s->running == call;
-}
-
 static void drop_waiting(struct session *s, struct session_call *call)
 {
     struct session_call **at = &s->first;

@@ -53,9 +53,6 @@ void session_warm(struct session *s);
 MUST_CHECK bool session_call(struct session *s, struct str tool, struct str args,
         session_done_fn *done, void *user, struct session_call **out, struct error *err);
 
-/* Whether its turn has come; false while it waits. */
-bool session_is_running(const struct session *s, const struct session_call *call);
-
 /* `done` will not be called.  A running call is asked to stop and killed after 1 s. */
 void session_cancel(struct session *s, struct session_call *call);
 

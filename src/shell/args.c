@@ -1,8 +1,6 @@
 /* $0, $1, ...: blocks that are shared until somebody shifts. */
 #include "shell/exec.h"
 
-#include <stdio.h>
-
 /* One block with the pointers and the text of $0, $1, ... */
 static struct arg_block *make_block(const char *zero, size_t count, char *const *items)
 {

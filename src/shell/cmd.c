@@ -4,7 +4,6 @@
 #include "shell/builtin/table.h"
 #include "shell/state.h"
 
-#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 

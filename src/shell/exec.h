@@ -50,9 +50,6 @@ int exec_pipeline(struct shell *sh, const struct node *n);
 int exec_background(struct shell *sh, const struct node *n);
 int exec_cond(struct shell *sh, const struct node *n);
 
-/* Run a function with argv[1..] as $1...; its redirects included. */
-int exec_function(struct shell *sh, struct function *fn, int argc, char **argv);
-
 /* Run a builtin on the shell's descriptors, and flush what it wrote. */
 int exec_builtin(struct shell *sh, const struct command *command, int argc, char **argv);
 
@@ -62,9 +59,6 @@ int exec_lookup(struct shell *sh, int argc, char **argv, bool no_functions);
 
 /* A builtin by name, or as /bin/NAME; NULL: there is none. */
 const struct command *exec_find_builtin(const char *name);
-
-/* "NAME: command not found" with the nearest offered name; 127. */
-int exec_not_found(struct shell *sh, const char *name);
 
 /* Append to the fields of a command, in sh->arena. */
 void exec_push(struct shell *sh, struct fields *f, char *item);
@@ -85,9 +79,6 @@ int exec_end_subshell(struct shell *sub);
 
 /* The frames of `sub` are its own from now on: it may outlive the function it is in. */
 void exec_own_frames(struct shell *sub);
-
-/* Through sequences and pipelines of one. */
-const struct node *exec_unwrap(const struct node *n);
 
 struct saved_fd {
     struct saved_fd *next;

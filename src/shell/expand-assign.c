@@ -1,8 +1,6 @@
 /* Assignments: scalars, elements, whole arrays, with the attributes of what they set. */
 #include "shell/expansion.h"
 
-#include <stdio.h>
-
 static int target_flags(struct shell *sh, struct str name, struct arena *arena)
 {
     int flags = vars_flags(sh->vars, name);

@@ -50,7 +50,7 @@ enum ifs_kind ifs_kind(const struct ifs *ifs, struct str s, size_t *length)
                                                                     : IFS_NONE;
 }
 
-struct str ifs_first(const struct ifs *ifs)
+static struct str ifs_first(const struct ifs *ifs)
 {
     uint32_t code;
     return ifs->chars.len ? str_sub(ifs->chars, 0, letter_decode(ifs->chars, &code))

@@ -158,7 +158,9 @@ static void add_literal(struct buf *out, struct str text)
     }
 }
 
-bool expand_prompt(
+/* A prompt as ${x@P}, PS1 and PS4 mean it: \u \w \$ ... decoded, then expanded as in
+ * double quotes. */
+static bool expand_prompt(
         struct shell *sh, struct str text, struct arena *arena, struct str *out)
 {
     auto_buf decoded = BUF(sh->budget->max_memory);
@@ -233,7 +235,9 @@ static bool finish(
     return true;
 }
 
-bool expand_declaration(
+/* `declare -a a=([0]="1")`: what declare -p prints, without the newline; false if there
+ * is no such variable.  Namerefs are shown as themselves. */
+static bool expand_declaration(
         struct shell *sh, struct str name, struct arena *arena, struct str *out)
 {
     int flags = vars_flags(sh->vars, name);

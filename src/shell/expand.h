@@ -57,31 +57,11 @@ MUST_CHECK bool expand_arith_text(struct shell *sh, struct str text, int64_t *ou
 MUST_CHECK bool expand_assign(
         struct shell *sh, const struct assign *a, struct arena *arena);
 
-/* Split by IFS as `read` does, at most `max` fields, the last of which takes the rest (0:
- * no limit). */
-void expand_split(struct shell *sh, struct str text, size_t max, struct arena *arena,
-        struct fields *out);
-
-/* The same; a byte of `quoted` that is not 0 protects its byte of `text` (`read` without
- * -r).  NULL: none. */
-void expand_split_marked(struct shell *sh, struct str text, const char *quoted,
-        size_t max, struct arena *arena, struct fields *out);
-
 /* `text` as it would have to be typed.  All use $'...' when there are control bytes. */
 struct str expand_quote(struct str text, struct arena *arena); /* 'a b': ${x@Q}, set */
 struct str expand_quote_backslash(
         struct str text, struct arena *arena); /* a\ b: printf %q */
 struct str expand_quote_double(
         struct str text, struct arena *arena); /* "a b": declare -p */
-
-/* `declare -a a=([0]="1")`: what declare -p prints, without the newline; false if there
- * is no such variable.  Namerefs are shown as themselves. */
-MUST_CHECK bool expand_declaration(
-        struct shell *sh, struct str name, struct arena *arena, struct str *out);
-
-/* A prompt as ${x@P}, PS1 and PS4 mean it: \u \w \$ ... decoded, then expanded as in
- * double quotes. */
-MUST_CHECK bool expand_prompt(
-        struct shell *sh, struct str text, struct arena *arena, struct str *out);
 
 #endif

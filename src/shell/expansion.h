@@ -91,7 +91,6 @@ bool fields_push(struct fields *f, struct arena *arena, char *item);
 void ifs_load(struct shell *sh, struct ifs *ifs);
 /* How the character at the start of `s` splits, and its length. */
 enum ifs_kind ifs_kind(const struct ifs *ifs, struct str s, size_t *length);
-struct str ifs_first(const struct ifs *ifs); /* what "$*" puts between: maybe "" */
 
 bool expand_parts(struct expansion *e, const struct part *parts, size_t count);
 

@@ -2,7 +2,6 @@
 
 #include "shell/setopt.h"
 
-#include <errno.h>
 #include <unistd.h>
 
 bool filetest_is_unary(char letter)

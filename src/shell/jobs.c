@@ -96,7 +96,8 @@ int exec_background(struct shell *sh, const struct node *n)
     return sh->status = 0;
 }
 
-void jobs_forget(struct shell *sh)
+/* Wait for all, then forget them. */
+static void jobs_forget(struct shell *sh)
 {
     while (sh->jobs) {
         struct job *job = sh->jobs;

@@ -30,7 +30,4 @@ bool job_is_running(const struct job *job);
 /* Make it end soon with 128 + signal. */
 void job_cancel(struct job *job, int signal);
 
-/* Wait for all, then forget them. */
-void jobs_forget(struct shell *sh);
-
 #endif

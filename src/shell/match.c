@@ -236,7 +236,8 @@ static bool class_has(struct str body, uint32_t wanted, enum letter_case fold)
     return found;
 }
 
-bool match_class(struct str body, uint32_t code, enum pattern_flags flags)
+/* Is `code` one of those in a bracket expression? */
+static bool match_class(struct str body, uint32_t code, enum pattern_flags flags)
 {
     bool negated = body.len && (body.data[0] == '!' || body.data[0] == '^');
     body = str_from(body, negated);

@@ -1,8 +1,6 @@
 /* The command line of a builtin: GNU getopt_long's rules over a declared table. */
 #include "shell/cmd.h"
 
-#include <stdio.h>
-
 struct cmd_options cmd_options(struct cmd *c)
 {
     return (struct cmd_options){

@@ -43,7 +43,4 @@ enum match_keep { MATCH_FIRST, MATCH_LAST }; /* the shortest or the longest */
 ptrdiff_t match_run(
         const struct pattern *p, struct str text, bool backward, enum match_keep keep);
 
-/* Is `code` one of those in a bracket expression? */
-bool match_class(struct str body, uint32_t code, enum pattern_flags flags);
-
 #endif

@@ -1,7 +1,6 @@
 /* Pipelines: every stage but the last is a task; the last runs where we are. */
 #include "shell/exec.h"
 
-#include <stdio.h>
 #include <sys/resource.h>
 #include <time.h>
 

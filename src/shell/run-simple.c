@@ -159,7 +159,8 @@ static unsigned masked_traps(const struct shell *sh)
     return mask;
 }
 
-int exec_function(struct shell *sh, struct function *fn, int argc, char **argv)
+/* Run a function with argv[1..] as $1...; its redirects included. */
+static int exec_function(struct shell *sh, struct function *fn, int argc, char **argv)
 {
     if (!exec_enter(sh))
         return sh->status;
@@ -167,8 +168,7 @@ int exec_function(struct shell *sh, struct function *fn, int argc, char **argv)
     struct frame frame = { .parent = sh->frame,
         .function = fn->name,
         .file = fn->script->name,
-        .call_line = sh->line,
-        .vars_depth = vars_depth(sh->vars) };
+        .call_line = sh->line };
     struct saved_args saved;
     struct script *script = sh->script;
     int loops = sh->loop_depth;
@@ -267,7 +267,8 @@ static const struct command *find_by_path(const char *name)
     return NULL;
 }
 
-int exec_not_found(struct shell *sh, const char *name)
+/* "NAME: command not found" with the nearest offered name; 127. */
+static int exec_not_found(struct shell *sh, const char *name)
 {
     const char *nearest = command_nearest(name);
     if (nearest)

@@ -2,7 +2,6 @@
 
 #include "shell/context.h"
 
-#include <errno.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <time.h>

@@ -1,5 +1,4 @@
 /* Parameters and variables whose value the shell makes when it is asked for. */
-#include "shell/exec.h"
 #include "shell/setopt.h"
 
 #include <stdio.h>

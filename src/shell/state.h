@@ -102,7 +102,6 @@ struct frame { /* one per function call or sourced file: FUNCNAME, caller, local
     struct str function; /* "source" for a file, "main" at the top */
     struct str file;
     uint32_t call_line;
-    size_t vars_depth;
 };
 
 struct job;

@@ -627,11 +627,6 @@ bool stream_is_shared(const struct stream *s)
     return s->refs > 1;
 }
 
-bool stream_is_null(const struct stream *s)
-{
-    return s->kind == STREAM_NULL;
-}
-
 bool stream_is_pipe(const struct stream *s)
 {
     return s->kind == STREAM_PIPE_READER || s->kind == STREAM_PIPE_WRITER;

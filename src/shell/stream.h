@@ -82,7 +82,6 @@ void stream_clear_error(struct stream *s);
 struct vfile *stream_vfile(struct stream *s);
 void stream_sync(struct stream *s);
 
-bool stream_is_null(const struct stream *s);
 bool stream_is_pipe(const struct stream *s);
 
 #endif

@@ -14,7 +14,8 @@ int64_t memory_now(void)
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-int memory_take(struct memory *m, uint64_t more)
+/* Account for `more` bytes: ENOSPC if they are too many. */
+static int memory_take(struct memory *m, uint64_t more)
 {
     if (more > m->max - m->used)
         return ENOSPC;

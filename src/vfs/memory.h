@@ -40,9 +40,6 @@ void node_unref(struct node *n);
 int64_t memory_now(void);
 void node_stat(const struct node *n, struct vfs_stat *out);
 
-/* Account for `more` bytes: ENOSPC if they are too many. */
-int memory_take(struct memory *m, uint64_t more);
-
 /* Make the content `size` bytes long, with zeros where it grows. */
 int node_resize(struct node *n, size_t size);
 

@@ -9,8 +9,6 @@
 #include "worker/fs-hits.h"
 #include "worker/fs-select.h"
 
-#include <errno.h>
-
 #define DEFAULT_RESULTS 100
 #define MAX_RESULTS     2000
 #define MAX_CONTEXT     1000

@@ -1,6 +1,5 @@
 #include "worker/fs-select.h"
 
-#include "base/json.h"
 #include "policy/pyre/pyre.h"
 #include "search/pathglob.h"
 #include "worker/fs-ignore.h"

@@ -76,7 +76,8 @@ static struct str without_dots(struct fs *fs, struct str path)
     return (struct str){ to, len };
 }
 
-struct str fs_shown(const struct fs *fs, struct str path)
+/* How a canonical path is shown. */
+static struct str fs_shown(const struct fs *fs, struct str path)
 {
     struct str root = fs->workspace.text;
     if (str_eq(path, root))

@@ -35,9 +35,6 @@ bool fs_bool_arg(const struct fs *fs, const char *name, bool fallback);
 /* The path at `name`, "." if it is absent; false: it is none, and that was said. */
 MUST_CHECK bool fs_path_arg(struct fs *fs, const char *name, struct fs_path *out);
 
-/* How a canonical path is shown. */
-struct str fs_shown(const struct fs *fs, struct str path);
-
 /* "Error: ..." instead of whatever was said; returns true, which is isError. */
 bool fs_fail(struct fs *fs, const char *fmt, ...) PRINTF(2, 3);
 

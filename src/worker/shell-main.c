@@ -2,7 +2,6 @@
  * `paddock shell`: the same shell, confined in the same way, but with the descriptors
  * 0, 1 and 2 of whoever started it.  The script is read after confining.
  */
-#include "base/json.h"
 #include "base/log.h"
 #include "shell/parse.h"
 #include "worker/alarm.h"

@@ -2,7 +2,6 @@
 
 #include "policy/pyre/pyre.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <ftw.h>
 #include <stdio.h>

@@ -2,7 +2,6 @@
 #include "base/utf8.h"
 #include "fs-world.h"
 
-#include <stdio.h>
 #include <sys/stat.h>
 
 static void test_replacing(void **state)

@@ -1,7 +1,6 @@
 /* fs_find and fs_grep of a real worker. */
 #include "fs-world.h"
 
-#include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

@@ -1,4 +1,3 @@
-#include "base/utf8.h"
 #include "fuzz.h"
 #include "protocol/mcp.h"
 #include "transport/lines.h"

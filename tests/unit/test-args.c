@@ -1,8 +1,6 @@
 #include "command-world.h"
 #include "unit.h"
 
-#include "base/json.h"
-
 #include <stdio.h>
 #include <unistd.h>
 

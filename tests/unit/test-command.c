@@ -1,8 +1,6 @@
 #include "command-world.h"
 #include "unit.h"
 
-#include <stdio.h>
-
 static const char *const none[] = { NULL };
 
 static int setup(void **state)

@@ -3,9 +3,6 @@
 
 #include "unit.h"
 
-#include <stdio.h>
-#include <unistd.h>
-
 /* The folders of a command pattern, joined by "|"; "<all>" is the workspace. */
 static void places_of(const char *pattern, struct buf *out)
 {

@@ -3,7 +3,6 @@
 #include "unit.h"
 
 #include <stdlib.h>
-#include <time.h>
 
 /* Thursday 2024-02-29 12:34:56.789 UTC: a leap day, so that steps of months show. */
 static const struct datetime now = { 1709210096, 789000000 };

@@ -9,7 +9,6 @@
 #include <fcntl.h>
 #include <spawn.h>
 #include <stdio.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 

@@ -2,8 +2,6 @@
 
 #include "unit.h"
 
-#include "tool/tool.h"
-
 #define MANY 200
 
 static struct policy_regex regexes[MANY];

@@ -3,9 +3,7 @@
 #include "edit/edit.h"
 #include "vfs/backend.h"
 
-#include <errno.h>
 #include <signal.h>
-#include <stdio.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>

@@ -1,10 +1,6 @@
 #include "command-world.h"
 #include "unit.h"
 
-#include "policy/pyre/pyre.h"
-
-#include <stdio.h>
-
 #define ARGS(...) ((const char *const[]){ __VA_ARGS__, NULL })
 
 static int setup(void **state)

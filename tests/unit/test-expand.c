@@ -137,42 +137,6 @@ static void test_recursion(void **state)
             "a\n");
 }
 
-static void check_split(struct world *w, const char *ifs, const char *text, size_t max,
-        const char *expected)
-{
-    auto_arena *arena = arena_create();
-    auto_buf joined = BUF(1000);
-    struct fields fields = { 0 };
-    struct error err;
-    if (ifs)
-        assert_true(vars_set(w->sh->vars, STR("IFS"), str_of(ifs), &err));
-    else
-        assert_true(vars_unset(w->sh->vars, STR("IFS"), &err));
-    struct budget budget = { .steps = 1000, .max_memory = 1 << 20 };
-    w->sh->budget = &budget; /* as during a run */
-    expand_split(w->sh, str_of(text), max, arena, &fields);
-    w->sh->budget = NULL;
-    for (size_t i = 0; i < fields.count; i++)
-        buf_addf(&joined, "<%s>", fields.items[i]);
-    if (!str_is(buf_str(&joined), expected))
-        fail_msg("'%s' by '%s': %.*s, not %s", text, ifs ? ifs : "(unset)",
-                STR_ARG(buf_str(&joined)), expected);
-}
-
-static void test_split(void **state)
-{
-    struct world *w = *state;
-    check_split(w, NULL, " a  b\tc ", 0, "<a><b><c>");
-    check_split(w, ":", "a::b:", 0, "<a><><b>");
-    check_split(w, " :", " a : b:c ", 0, "<a><b><c>");
-    check_split(w, " ", "a b c ", 2, "<a><b c>");
-    check_split(w, ":", "a:b:", 2, "<a><b>");
-    check_split(w, ":", "a:b::", 2, "<a><b::>");
-    check_split(w, "", " a b ", 0, "< a b >");
-    check_split(w, ":", "", 0, "");
-    check_split(w, " ", "  x y  ", 1, "<x y>");
-}
-
 static void test_quotes(void **state)
 {
     (void)state;
@@ -207,7 +171,7 @@ int main(void)
         WITH_WORLD(test_globs_in_memory),
         WITH_WORLD(test_limits),
         WITH_WORLD(test_recursion),
-        WITH_WORLD(test_split),
+
         cmocka_unit_test(test_quotes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

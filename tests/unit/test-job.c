@@ -1,8 +1,6 @@
 #include "confine/job.h"
 #include "unit.h"
 
-#include <string.h>
-
 static void write_and_parse(
         const struct job *job, struct buf *bytes, struct arena *arena, struct job *out)
 {

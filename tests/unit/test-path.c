@@ -1,12 +1,6 @@
 /* What paths say by their text. */
 #include "base/path.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdio.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 static void test_in_and_beneath(void **state UNUSED)
 {

@@ -7,7 +7,6 @@
 #include "policy/pyre/pyre.h"
 #include "vfs/vfs.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>

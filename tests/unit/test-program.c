@@ -1,7 +1,6 @@
 #include "command-world.h"
 #include "unit.h"
 
-#include <stdio.h>
 #include <unistd.h>
 
 static const char *const none[] = { NULL };

@@ -1,5 +1,4 @@
 #include "base/json.h"
-#include "base/utf8.h"
 #include "policy/pyre/pyre.h"
 
 #include "unit.h"

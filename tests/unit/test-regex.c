@@ -9,7 +9,6 @@
 #include <cmocka.h>
 
 #include <regex.h>
-#include <stdio.h>
 
 struct match_case {
     const char *pattern, *subject;

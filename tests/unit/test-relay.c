@@ -3,7 +3,6 @@
 #include "unit.h"
 
 #include <fcntl.h>
-#include <stdio.h>
 #include <unistd.h>
 
 /* What reaches our stderr when a worker writes `said` on its own. */

@@ -1,7 +1,6 @@
 #include "search/text.h"
 
 #include "base/textline.h"
-#include "base/utf8.h"
 #include "unit.h"
 #include "vfs-world.h"
 

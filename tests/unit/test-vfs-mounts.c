@@ -2,7 +2,6 @@
 #include "vfs-world.h"
 
 #include "base/budget.h"
-#include "policy/deny.h"
 #include "vfs/backend.h"
 
 #include <errno.h>

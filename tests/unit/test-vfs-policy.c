@@ -4,7 +4,6 @@
 #include "vfs/vfs.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <unistd.h>
 
 #include "path-world.h"

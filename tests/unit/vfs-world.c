@@ -4,7 +4,6 @@
 #include "vfs/local.h"
 #include "vfs/memory.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
 #include <stdio.h>

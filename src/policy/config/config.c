@@ -16,7 +16,8 @@
 #define DEFAULT_LOG_BYTES      ((uint64_t)10 << 20)
 #define DEFAULT_LOG_KEEP       5
 
-struct str config_default_text(void)
+/* The policy that is built in, as it stands in default.toml. */
+static struct str config_default_text(void)
 {
     return str_of(text_default);
 }

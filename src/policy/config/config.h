@@ -30,7 +30,4 @@ MUST_CHECK bool config_load(const struct config_request *request, struct arena *
  */
 void config_show(const struct policy *policy, struct buf *out);
 
-/* The policy that is built in, as it stands in default.toml. */
-struct str config_default_text(void);
-
 #endif

@@ -2,12 +2,8 @@
 #include "policy/deputy/parts.h"
 #include "policy/place.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 /* Of one path, in the file system. */
 #define MAX_LOOKUPS 20000

@@ -5,7 +5,6 @@
  */
 #include "base/path.h"
 #include "policy/deputy/git-parts.h"
-#include "policy/place.h"
 
 /* What is compared to know what a command would change; `%` is the first operand. */
 enum compared {

@@ -1,7 +1,6 @@
 #include "base/file.h"
 #include "base/path.h"
 #include "policy/deputy/git-parts.h"
-#include "policy/place.h"
 
 #define MAX_STATE_BYTES ((size_t)1 << 20)
 

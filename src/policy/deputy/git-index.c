@@ -1,7 +1,5 @@
 #include "policy/deputy/git-index.h"
 
-#include <stdio.h>
-
 #define HEADER_BYTES 12
 #define STAT_BYTES   40
 #define MODE_AT      24

@@ -153,8 +153,9 @@ bool git_repo_load_file(
     return load_file(call, repo, path, 0);
 }
 
-bool git_repo_load(const struct deputy_call *call, struct git_repo *repo, struct str dir,
-        struct str common)
+/* All the configuration in the files of one repository. */
+static bool git_repo_load(const struct deputy_call *call, struct git_repo *repo,
+        struct str dir, struct str common)
 {
     return load_file(call, repo, join(call, common, "config"), 0) &&
            load_file(call, repo, join(call, dir, "config.worktree"), 0);

@@ -25,10 +25,6 @@ MUST_CHECK bool git_repo_find(const struct deputy_call *call, struct git_repo *o
 MUST_CHECK bool git_repo_load_file(
         const struct deputy_call *call, struct git_repo *repo, const char *path);
 
-/* The same for the files of a repository's folder. */
-MUST_CHECK bool git_repo_load(const struct deputy_call *call, struct git_repo *repo,
-        struct str dir, struct str common);
-
 /* Add the settings of the repositories in the work tree that the index knows. */
 MUST_CHECK bool git_repo_load_nested(
         const struct deputy_call *call, struct git_repo *repo);

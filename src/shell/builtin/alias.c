@@ -1,7 +1,6 @@
 /* alias unalias */
 #include "shell/builtin/letters.h"
 #include "shell/builtin/shquote.h"
-#include "shell/builtin/table.h"
 #include "shell/state.h"
 
 #define MAX_ALIASES 4096

@@ -85,7 +85,8 @@ bool attributes_print(struct cmd *c, struct str name)
     return put(c, &out);
 }
 
-bool attributes_print_plain(struct cmd *c, struct str name)
+/* name=value, as `set` and `declare` without operands show it. */
+static bool attributes_print_plain(struct cmd *c, struct str name)
 {
     struct shell *sh = c->shell;
     struct str value;

@@ -9,9 +9,6 @@
 /* "declare -x name="value""; false: stdout can take no more. */
 MUST_CHECK bool attributes_print(struct cmd *c, struct str name);
 
-/* name=value, as `set` and `declare` without operands show it. */
-MUST_CHECK bool attributes_print_plain(struct cmd *c, struct str name);
-
 /* All variables that have `flags` (0: all), by attributes_print(). */
 MUST_CHECK bool attributes_print_all(struct cmd *c, unsigned flags, bool plain);
 

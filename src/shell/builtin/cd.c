@@ -1,7 +1,5 @@
 /* cd pwd pushd popd dirs */
-#include "shell/assign.h"
 #include "shell/builtin/letters.h"
-#include "shell/builtin/table.h"
 #include "shell/exec.h"
 
 #include <errno.h>

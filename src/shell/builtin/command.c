@@ -1,7 +1,6 @@
 /* command builtin exec type hash: which command a name means */
 #include "shell/builtin/letters.h"
 #include "shell/builtin/shquote.h"
-#include "shell/builtin/table.h"
 #include "shell/exec.h"
 #include "shell/parse.h"
 

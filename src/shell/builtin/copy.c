@@ -4,7 +4,6 @@
 #include "search/dirwalk.h"
 #include "shell/builtin/files.h"
 #include "shell/builtin/mode.h"
-#include "shell/builtin/names.h"
 #include "shell/builtin/quote.h"
 
 #include <errno.h>

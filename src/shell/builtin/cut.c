@@ -1,5 +1,4 @@
 #include "shell/builtin/input.h"
-#include "shell/builtin/number.h"
 #include "shell/builtin/quote.h"
 #include "shell/builtin/ranges.h"
 

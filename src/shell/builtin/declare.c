@@ -3,7 +3,6 @@
 #include "shell/builtin/attributes.h"
 #include "shell/builtin/compound.h"
 #include "shell/builtin/letters.h"
-#include "shell/builtin/table.h"
 #include "shell/expand.h"
 
 struct declare {

@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-enum { OPT_APPARENT = 256, OPT_BLOCK_SIZE, OPT_EXCLUDE, OPT_SI, OPT_TIME };
+enum { OPT_APPARENT = 256, OPT_EXCLUDE, OPT_SI, OPT_TIME };
 
 static const struct cmd_opt options[] = {
     { '0', "null", ARG_NONE, NULL, "lines end with NUL" },

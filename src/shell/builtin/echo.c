@@ -1,5 +1,4 @@
 #include "shell/builtin/backslash.h"
-#include "shell/builtin/table.h"
 #include "shell/state.h"
 
 struct echo {

@@ -2,7 +2,6 @@
 #include "shell/builtin/quote.h"
 
 #include <errno.h>
-#include <stdio.h>
 
 static const struct cmd_opt options[] = { { 0 } };
 

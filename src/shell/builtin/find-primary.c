@@ -6,8 +6,6 @@
 #include "shell/builtin/users.h"
 
 #include <ctype.h>
-#include <errno.h>
-#include <stdio.h>
 #include <unistd.h>
 
 typedef bool parse_fn(struct find_parser *p, const char *name, struct find_expr *out);
@@ -301,8 +299,7 @@ static bool parse_nothing(struct find_parser *p, const char *name, struct find_e
     return true;
 }
 
-#define NS_PER_SECOND ((int64_t)1000000000)
-#define DAY_SECONDS   86400
+#define DAY_SECONDS 86400
 
 enum { AGE_DAYS = 4 }; /* added to an enum find_time; without it, minutes */
 

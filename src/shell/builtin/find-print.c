@@ -7,7 +7,6 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <stdio.h>
 
 #define MAX_WIDTH 4096
 #define HALF_YEAR (31556952 / 2) /* seconds */

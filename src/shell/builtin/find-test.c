@@ -3,8 +3,6 @@
 #include "shell/builtin/find.h"
 #include "shell/pattern.h"
 
-#include <errno.h>
-
 bool find_eval(struct find *f, const struct find_expr *e, struct find_file *file)
 {
     return e->eval(f, e, file);

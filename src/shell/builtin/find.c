@@ -1,7 +1,6 @@
 #include "shell/builtin/find.h"
 
 #include "shell/builtin/files.h"
-#include "shell/builtin/quote.h"
 
 #include <errno.h>
 

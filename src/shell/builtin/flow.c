@@ -1,6 +1,5 @@
 /* : true false break continue return exit eval */
 #include "shell/builtin/letters.h"
-#include "shell/builtin/table.h"
 #include "shell/exec.h"
 
 static int cmd_true(struct cmd *c UNUSED)

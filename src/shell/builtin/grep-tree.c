@@ -8,7 +8,7 @@
 
 #define POOL_AFTER 16 /* files: fewer are searched before threads would have started */
 
-void grep_note(struct grep_run *run, bool selected, bool failed)
+static void grep_note(struct grep_run *run, bool selected, bool failed)
 {
     run->selected |= selected;
     run->failed |= failed;
@@ -142,7 +142,7 @@ static bool glob_matches(const struct grep_glob *glob, const char *name, bool is
     return false;
 }
 
-bool grep_glob_takes(
+static bool grep_glob_takes(
         const struct grep_glob *globs, size_t count, const char *name, bool is_operand)
 {
     for (size_t i = count; i-- > 0;)

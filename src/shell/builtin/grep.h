@@ -37,8 +37,5 @@ struct grep_run {
 void grep_operand(struct grep_run *run, const char *operand, bool several);
 /* What -r without operands means. */
 void grep_here(struct grep_run *run);
-bool grep_glob_takes(
-        const struct grep_glob *globs, size_t count, const char *name, bool is_operand);
-void grep_note(struct grep_run *run, bool selected, bool failed);
 
 #endif

@@ -1,5 +1,4 @@
 #include "shell/builtin/dump.h"
-#include "shell/builtin/quote.h"
 
 #define LINE 16
 

@@ -2,7 +2,6 @@
 #include "shell/jobs.h"
 #include "shell/builtin/letters.h"
 #include "shell/builtin/signals.h"
-#include "shell/builtin/table.h"
 
 #include <signal.h>
 #include <stdio.h>

@@ -1,4 +1,3 @@
-#include "shell/builtin/table.h"
 #include "shell/expand.h"
 #include "shell/state.h"
 

@@ -5,8 +5,6 @@
 #include "shell/builtin/quote.h"
 #include "shell/pattern.h"
 
-#include <errno.h>
-
 enum {
     OPT_COLOR = 256,
     OPT_FULL_TIME,

@@ -1,6 +1,5 @@
 #include "shell/builtin/letters.h"
 #include "shell/builtin/shquote.h"
-#include "shell/builtin/table.h"
 #include "shell/state.h"
 
 struct mapfile {

@@ -1,6 +1,5 @@
 #include "search/regex.h"
 #include "shell/builtin/input.h"
-#include "shell/builtin/number.h"
 #include "shell/builtin/quote.h"
 
 static const struct cmd_opt options[] = {

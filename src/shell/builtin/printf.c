@@ -3,12 +3,10 @@
 #include "shell/builtin/backslash.h"
 #include "shell/builtin/letters.h"
 #include "shell/builtin/shquote.h"
-#include "shell/builtin/table.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <time.h>
-#include <unistd.h>
 
 #define MAX_WIDTH 1000000 /* of one conversion */
 

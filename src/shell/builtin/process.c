@@ -1,9 +1,7 @@
 /* times umask ulimit caller: what a process would tell about itself */
 #include "shell/builtin/letters.h"
-#include "shell/builtin/table.h"
 #include "shell/state.h"
 
-#include <stdio.h>
 #include <sys/resource.h>
 
 static void add_time(struct buf *out, const struct timeval *t, char end)

@@ -1,7 +1,5 @@
-#include "base/utf8.h"
 #include "shell/assign.h"
 #include "shell/builtin/letters.h"
-#include "shell/builtin/table.h"
 #include "shell/expand.h"
 #include "shell/state.h"
 
@@ -13,7 +11,7 @@ static const char usage[] = "read [-ers] [-a array] [-d delim] [-i text] [-n nch
 struct read {
     struct cmd *c;
     struct stream *in;
-    const char *array, *prompt;
+    const char *array;
     bool raw;
     char delimiter;
     int64_t chars; /* at most; -1: a whole line */
@@ -74,8 +72,7 @@ static int take_options(struct read *r, struct letters *l)
             ok = take_count(r, l->value);
             r->exact = k == 'N';
             break;
-        case 'p':
-            r->prompt = l->value;
+        case 'p': /* shown to a terminal only */
             break;
         case 'r':
             r->raw = true;

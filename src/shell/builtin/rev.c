@@ -1,6 +1,5 @@
 #include "base/utf8.h"
 #include "shell/builtin/input.h"
-#include "shell/builtin/quote.h"
 
 static const struct cmd_opt options[] = { { 0 } };
 

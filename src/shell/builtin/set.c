@@ -1,7 +1,6 @@
 /* set shopt shift */
 #include "shell/builtin/attributes.h"
 #include "shell/builtin/letters.h"
-#include "shell/builtin/table.h"
 #include "shell/exec.h"
 #include "shell/setopt.h"
 

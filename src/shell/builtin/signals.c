@@ -1,6 +1,5 @@
 #include "shell/builtin/signals.h"
 
-#include <stdio.h>
 #include <strings.h>
 
 static const char *const names[] = { NULL, "HUP", "INT", "QUIT", "ILL", "TRAP", "ABRT",

@@ -2,7 +2,6 @@
 #include "shell/builtin/sort.h"
 
 #include <errno.h>
-#include <stdio.h>
 
 #define BLOCK       ((size_t)4 << 20)
 #define MAX_SOURCES 1000 /* of a merge: each is an open file */

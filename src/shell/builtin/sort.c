@@ -3,13 +3,11 @@
 #include "shell/builtin/input.h"
 #include "shell/builtin/quote.h"
 
-#include <errno.h>
-#include <stdio.h>
 #include <sys/random.h>
 
 #define FAILED 2
 
-enum { OPT_SORT = 256, OPT_PARALLEL, OPT_FILES0 };
+enum { OPT_SORT = 256, OPT_PARALLEL };
 
 static const struct cmd_opt options[] = {
     { 'b', "ignore-leading-blanks", ARG_NONE, NULL, "blanks before a key do not count" },

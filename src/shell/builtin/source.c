@@ -1,5 +1,4 @@
 #include "shell/builtin/letters.h"
-#include "shell/builtin/table.h"
 #include "shell/exec.h"
 
 #include <errno.h>
@@ -28,8 +27,7 @@ static int run_file(
     struct frame frame = { .parent = sh->frame,
         .function = STR("source"),
         .file = name,
-        .call_line = sh->line,
-        .vars_depth = vars_depth(sh->vars) };
+        .call_line = sh->line };
     struct saved_args saved;
     int loops = sh->loop_depth;
     if (argc)

@@ -1,9 +1,6 @@
-#include "shell/builtin/files.h"
 #include "shell/builtin/input.h"
 #include "shell/builtin/number.h"
 #include "shell/builtin/quote.h"
-
-#include <errno.h>
 
 enum { OPT_SUFFIX = 256, OPT_NUMERIC, OPT_HEX, OPT_VERBOSE };
 

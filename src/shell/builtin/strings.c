@@ -1,6 +1,5 @@
 #include "shell/builtin/input.h"
 #include "shell/builtin/number.h"
-#include "shell/builtin/quote.h"
 
 static const struct cmd_opt options[] = {
     { 'a', "all", ARG_NONE, NULL, "the whole file (as always here)" },

@@ -1,5 +1,4 @@
 #include "shell/builtin/input.h"
-#include "shell/builtin/quote.h"
 
 #define BLOCK 65536
 

@@ -1,5 +1,4 @@
 #include "shell/builtin/ends.h"
-#include "shell/builtin/quote.h"
 
 static bool from_start(const struct ends *e, struct stream *s)
 {

@@ -1,4 +1,3 @@
-#include "shell/builtin/input.h"
 #include "shell/builtin/quote.h"
 
 static const struct cmd_opt options[] = {

@@ -1,5 +1,4 @@
 /* test and [ : POSIX's rules for up to four arguments, bash's grammar beyond. */
-#include "shell/builtin/table.h"
 #include "shell/filetest.h"
 #include "shell/state.h"
 

@@ -1,6 +1,4 @@
 #include "shell/builtin/escape.h"
-#include "shell/builtin/input.h"
-#include "shell/builtin/number.h"
 #include "shell/builtin/quote.h"
 
 static const struct cmd_opt options[] = {

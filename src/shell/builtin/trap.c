@@ -1,7 +1,6 @@
 #include "shell/builtin/letters.h"
 #include "shell/builtin/shquote.h"
 #include "shell/builtin/signals.h"
-#include "shell/builtin/table.h"
 #include "shell/exec.h"
 
 #include <strings.h>

@@ -1,6 +1,5 @@
 #include "shell/builtin/files.h"
 #include "shell/builtin/number.h"
-#include "shell/builtin/quote.h"
 #include "shell/pattern.h"
 
 #include <stdio.h>

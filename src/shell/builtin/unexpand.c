@@ -1,5 +1,4 @@
 #include "shell/builtin/input.h"
-#include "shell/builtin/quote.h"
 #include "shell/builtin/tabs.h"
 
 enum { OPT_FIRST = 256 };

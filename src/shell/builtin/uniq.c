@@ -2,8 +2,6 @@
 #include "shell/builtin/number.h"
 #include "shell/builtin/quote.h"
 
-#include <errno.h>
-
 enum { OPT_ALL_REPEATED = 256, OPT_GROUP };
 
 static const struct cmd_opt options[] = {

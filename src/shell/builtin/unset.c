@@ -1,6 +1,5 @@
 #include "shell/assign.h"
 #include "shell/builtin/letters.h"
-#include "shell/builtin/table.h"
 #include "shell/expand.h"
 #include "shell/state.h"
 

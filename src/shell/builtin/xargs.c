@@ -1,8 +1,5 @@
-#include "shell/builtin/input.h"
 #include "shell/builtin/number.h"
 #include "shell/builtin/quote.h"
-
-#include <errno.h>
 
 #define DEFAULT_CHARS 131072 /* GNU's default for one command line */
 

@@ -76,7 +76,6 @@ int awk_value_compare(
         const struct awk_value *a, const struct awk_value *b, const char *format);
 
 struct awk_array *awk_array_create(void);
-void awk_array_destroy(struct awk_array *a);
 void awk_array_clear(struct awk_array *a);
 struct awk_cell *awk_array_get(struct awk_array *a, struct str key); /* made if missing */
 struct awk_cell *awk_array_find(struct awk_array *a, struct str key);
@@ -315,7 +314,7 @@ struct awk {
     } cache[AWK_REGEX_CACHE];
     struct awk_output *outputs;
     struct awk_source *sources;
-    double seed, last_seed;
+    double seed;
     uint64_t random;
 };
 

@@ -1,8 +1,6 @@
 /* The tables of names, and expressions. */
 #include "shell/builtin/awk/parse.h"
 
-#include <stdio.h>
-
 static const char *const special_names[V_SPECIAL_COUNT] = { "NF", "NR", "FNR", "FS",
     "OFS", "ORS", "RS", "SUBSEP", "CONVFMT", "OFMT", "RSTART", "RLENGTH", "FILENAME",
     "ENVIRON", "ARGC", "ARGV", "RT", "IGNORECASE", "PROCINFO" };

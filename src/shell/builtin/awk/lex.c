@@ -98,7 +98,6 @@ void awk_unescape(struct str text, struct buf *out)
 
 static void skip_blanks(struct awk_lexer *l)
 {
-    l->blank_before = false;
     for (;;) {
         int c = peek(l, 0);
         if (c == ' ' || c == '\t' || c == '\r') {
@@ -113,7 +112,6 @@ static void skip_blanks(struct awk_lexer *l)
         } else {
             return;
         }
-        l->blank_before = true;
     }
 }
 

@@ -66,10 +66,8 @@ struct awk_lexer {
     int token, last;  /* the current one, and the one before */
     struct str value; /* name, string (unescaped), regex source */
     double number;
-    int op;            /* T_ASSIGN */
-    bool blank_before; /* a blank stands before the token */
+    int op; /* T_ASSIGN */
     const char *error;
-    int parens; /* newlines inside do not count */
 };
 
 void awk_lex(struct awk_lexer *l); /* move to the next token */

@@ -1,8 +1,6 @@
 /* Where print writes, and what getline reads besides the main input. */
 #include "shell/builtin/awk/awk.h"
 
-#include <errno.h>
-
 /* Run a command line in a copy of the shell; nothing leaves it. */
 int awk_system(struct awk *a, struct str command, struct stream *in, struct stream *out)
 {

@@ -271,7 +271,7 @@ void awk_array_clear(struct awk_array *a)
     *a = (struct awk_array){ 0 };
 }
 
-void awk_array_destroy(struct awk_array *a)
+static void awk_array_destroy(struct awk_array *a)
 {
     if (!a)
         return;

@@ -1,6 +1,5 @@
 #include "shell/builtin/diff/diff.h"
 
-#include "shell/builtin/files.h"
 #include "shell/builtin/quote.h"
 
 #include <ctype.h>

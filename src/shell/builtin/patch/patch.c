@@ -1,7 +1,6 @@
 #include "shell/builtin/patch/patch.h"
 
 #include "shell/builtin/files.h"
-#include "shell/builtin/input.h"
 #include "shell/builtin/number.h"
 #include "shell/builtin/quote.h"
 

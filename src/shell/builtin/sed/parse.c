@@ -1,7 +1,6 @@
 #include "shell/builtin/sed/sed.h"
 
 #include <ctype.h>
-#include <stdio.h>
 
 #define MAX_COMMANDS 100000
 #define MAX_BLOCKS   500

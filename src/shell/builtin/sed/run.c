@@ -1,7 +1,6 @@
 #include "shell/builtin/sed/sed.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <stdio.h>
 
 /* What `a`, `r` and `R` put out at the end of the cycle. */

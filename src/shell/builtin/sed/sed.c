@@ -1,7 +1,6 @@
 #include "shell/builtin/sed/sed.h"
 
 #include <errno.h>
-#include <stdio.h>
 
 enum { OPT_POSIX = 256, OPT_FOLLOW, OPT_SANDBOX };
 
