@@ -50,6 +50,11 @@ void dirwalk_destroy(struct dirwalk *w)
     free(w);
 }
 
+struct str dirwalk_place(const struct dirwalk *w)
+{
+    return str_from(buf_str(&w->path), w->root_len);
+}
+
 void dirwalk_types_only(struct dirwalk *w)
 {
     w->types_only = true;
@@ -173,7 +178,7 @@ bool dirwalk_next(struct dirwalk *w, struct dirwalk_entry *out)
         return true;
     }
     if (w->enter && enter(w, out))
-        return true;
+        return out->errnum != ECANCELED;
     if (!w->depth)
         return false;
     struct level *level = &w->levels[w->depth - 1];

@@ -54,6 +54,10 @@ void dirwalk_types_only(struct dirwalk *w);
 /* False at the end, and when the budget is spent. */
 bool dirwalk_next(struct dirwalk *w, struct dirwalk_entry *out);
 
+/* Where it is, below the root ("/a/b", or "a/b" if that ends in a slash); "": the root
+ * itself.  For who wants to say how far it came. */
+struct str dirwalk_place(const struct dirwalk *w);
+
 /* Right after a WALK_DIR: do not enter it.  It has no WALK_DIR_END then. */
 void dirwalk_skip(struct dirwalk *w);
 

@@ -36,9 +36,10 @@ struct vfs_ops {
     /* Like readlink(2): no NUL is added.  ENAMETOOLONG if it does not fit; EINVAL: no
      * link. */
     int (*readlink)(void *self, const char *path, char *data, size_t size, size_t *len);
-    /* Unsorted, every entry. */
-    int (*list)(void *self, const char *path, struct arena *arena, struct vfs_entry **out,
-            size_t *count);
+    /* Unsorted, every entry.  ECANCELED: the budget (or NULL) ended meanwhile, which a
+     * directory on a slow store may well take. */
+    int (*list)(void *self, const char *path, struct budget *budget, struct arena *arena,
+            struct vfs_entry **out, size_t *count);
     int (*open)(void *self, const char *path, enum vfs_open_flags flags, uint32_t mode,
             struct vfile **out);
     int (*access)(void *self, const char *path, int mode);

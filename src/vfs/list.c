@@ -34,7 +34,8 @@ int vfs_list_target(const struct vfs *vfs, const struct target *t, struct arena 
     struct vfs_entry *entries = NULL;
     size_t count = 0;
     const struct vfs_ops *ops = t->mount->ops;
-    int error = ops->list ? ops->list(t->mount->self, t->rel, arena, &entries, &count)
+    int error = ops->list ? ops->list(t->mount->self, t->rel, vfs->budget, arena,
+                                    &entries, &count)
                           : EOPNOTSUPP;
     if (vfs_is_above_mount(vfs, t->path)) {
         if (error)

@@ -1,6 +1,7 @@
 #include "vfs/local.h"
 
 #include "base/arena.h"
+#include "base/budget.h"
 #include "vfs/internal.h"
 
 #include <errno.h>
@@ -226,8 +227,8 @@ static void add_entries(
     }
 }
 
-static int local_list(void *self, const char *path, struct arena *arena,
-        struct vfs_entry **out, size_t *count)
+static int local_list(void *self, const char *path, struct budget *budget,
+        struct arena *arena, struct vfs_entry **out, size_t *count)
 {
     auto_fd int fd = local_open_beneath(self, path, O_RDONLY | O_DIRECTORY, 0);
     if (fd == -ENOTDIR) {
@@ -239,9 +240,12 @@ static int local_list(void *self, const char *path, struct arena *arena,
     auto_free char *buffer = xmalloc(LIST_BUFFER);
     struct entries list = { 0 };
     long n;
-    while ((n = syscall(SYS_getdents64, fd, buffer, LIST_BUFFER)) > 0)
+    bool stop = false;
+    while (!stop && (n = syscall(SYS_getdents64, fd, buffer, LIST_BUFFER)) > 0) {
         add_entries(&list, buffer, (size_t)n, arena);
-    int error = n < 0 ? errno : 0;
+        stop = budget && budget_stopped(budget);
+    }
+    int error = stop ? ECANCELED : n < 0 ? errno : 0;
     if (!error) {
         *out = arena_alloc(arena, list.count * sizeof(**out));
         *count = list.count;

@@ -222,8 +222,8 @@ static int memory_readlink(
     return 0;
 }
 
-static int memory_list(void *self, const char *path, struct arena *arena,
-        struct vfs_entry **out, size_t *count)
+static int memory_list(void *self, const char *path, struct budget *budget UNUSED,
+        struct arena *arena, struct vfs_entry **out, size_t *count)
 {
     struct spot spot;
     int error = find_node(self, path, &spot);

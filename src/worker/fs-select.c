@@ -293,9 +293,18 @@ void fs_select_notes(const struct fs_select *s, struct buf *out)
     add_note(out, s->hidden, "hidden file(s)/dir(s) skipped");
     add_note(out, s->excluded, "excluded by exclude_regex");
     add_note(out, s->ignored, "ignored by .gitignore");
-    if (budget_stopped(&s->fs->budget)) {
+    if (!budget_spend(&s->fs->budget, 0)) {
         char why[256];
         budget_describe(&s->fs->budget, why, sizeof(why));
-        buf_addf(out, "%sIncomplete: %s.", out->len ? " " : "", why);
+        struct str place = dirwalk_place(s->walk);
+        if (str_starts(place, STR("/")))
+            place = str_from(place, 1);
+        buf_addf(out, "%sIncomplete: %s", out->len ? " " : "", why);
+        if (place.len)
+            buf_addf(out,
+                    ", when the search was at '%.*s'; leave that out with "
+                    "exclude_regex, or name another path",
+                    STR_ARG(place));
+        buf_addc(out, '.');
     }
 }

@@ -2,6 +2,7 @@
  * Roads out of a host folder and to denied names, tried on a real tree with secrets
  * beside it, also while another thread swaps links and directories.
  */
+#include "base/budget.h"
 #include "vfs-world.h"
 
 #include <errno.h>
@@ -339,6 +340,27 @@ static void test_as_ordinary_user(void **state)
     assert_int_equal(status, 0);
 }
 
+/* A directory of a slow store may take longer than the whole call. */
+static void test_list_ends_with_its_call(void **state)
+{
+    volatile sig_atomic_t alarm = BUDGET_OK;
+    struct budget budget = { .steps = 1000, .max_steps = 1000, .alarm = &alarm };
+    struct jail *j = jail_create(*(enum world_kind *)*state);
+    struct vfs_entry *entries;
+    size_t count = 0;
+    write_host(j->dir_fd, "a", "a");
+    vfs_set_budget(j->w->vfs, &budget);
+    assert_int_equal(
+            vfs_list(j->w->vfs, at(j->w, "."), j->w->arena, &entries, &count), 0);
+    assert_int_equal(count, 1);
+    alarm = BUDGET_TIME;
+    assert_int_equal(
+            vfs_list(j->w->vfs, at(j->w, "."), j->w->arena, &entries, &count), ECANCELED);
+    vfs_set_budget(j->w->vfs, NULL);
+    unlinkat(j->dir_fd, "a", 0);
+    jail_destroy(j);
+}
+
 int main(void)
 {
     static enum world_kind kernel = WORLD_LOCAL, steps = WORLD_LOCAL_STEPS,
@@ -353,6 +375,7 @@ int main(void)
         ON_ALL(test_absolute_links_inside),
         ON_ALL(test_denied_through_links),
         ON_ALL(test_special_files),
+        ON_ALL(test_list_ends_with_its_call),
         ON_ALL(test_race_of_directory),
         ON_ALL(test_race_of_links),
         cmocka_unit_test(test_as_ordinary_user),
