@@ -3,6 +3,7 @@
 
 #include "base/lanes.h"
 #include "base/utf8.h"
+#include "search/excerpt.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -263,7 +264,11 @@ static void put_line(struct scanner *s, size_t start, size_t end, char mark)
         put_number(s, s->offset + start, mark);
     if (g->align_tab && (s->file->with_name || g->line_numbers || g->byte_offsets))
         buf_addc(&s->sink->out, '\t');
-    buf_add(&s->sink->out, (struct str){ s->data + start, end - start });
+    struct str text = { s->data + start, end - start };
+    if (g->max_shown)
+        excerpt_add(text, g->max_shown, mark == ':' ? s->re : NULL, &s->sink->out);
+    else
+        buf_add(&s->sink->out, text);
     buf_addc(&s->sink->out, g->eol);
 }
 

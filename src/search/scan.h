@@ -41,7 +41,8 @@ struct scan {
     bool sets_apart;             /* a context was asked for, be it of no lines */
     bool stop_at_limit;          /* the first line that is given up ends the file */
     char eol;
-    size_t max_line; /* bytes */
+    size_t max_line;  /* bytes */
+    size_t max_shown; /* characters of a line; 0: all */
     /* Writes each line that is printed; NULL: as grep does.  `re` is the thread's own. */
     void (*show)(const struct scan_line *line, struct regex *re, struct buf *out);
 };

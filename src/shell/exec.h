@@ -63,6 +63,9 @@ const struct command *exec_find_builtin(const char *name);
 /* Append to the fields of a command, in sh->arena. */
 void exec_push(struct shell *sh, struct fields *f, char *item);
 
+/* careful.c: is it a recursive rm below a variable without a value?  Says so. */
+bool exec_is_careless(struct shell *sh, const struct node *n, const struct fields *args);
+
 struct saved_args {
     char **args;
     int count;

@@ -347,6 +347,8 @@ static int run_simple(struct shell *sh, const struct node *n)
     }
     if (!call.args.count)
         return run_assignments(sh, n);
+    if (UNLIKELY(call.args.items[0][0] == 'r') && exec_is_careless(sh, n, &call.args))
+        return 1;
     const char *last = call.args.items[call.args.count - 1]; /* builtins permute argv */
     int status = run_named(sh, n, &call);
     buf_clear(&sh->last_arg);

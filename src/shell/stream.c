@@ -45,7 +45,7 @@ struct stream {
     enum stream_kind kind;
     int refs;
     int read_error, write_error;
-    bool readable, writable;
+    bool readable, writable, is_screen;
     size_t pending; /* bytes of the last line handed out: consumed on the next call */
     char *in;       /* bytes read and not yet consumed: [in_at, in_len) */
     size_t in_at, in_len, in_cap;
@@ -115,6 +115,13 @@ struct stream *stream_sink(stream_sink_fn *fn, void *user)
     struct stream *s = create(STREAM_SINK, false, true);
     s->sink.fn = fn;
     s->sink.user = user;
+    return s;
+}
+
+struct stream *stream_screen(stream_sink_fn *fn, void *user)
+{
+    struct stream *s = stream_sink(fn, user);
+    s->is_screen = true;
     return s;
 }
 
@@ -630,4 +637,9 @@ bool stream_is_shared(const struct stream *s)
 bool stream_is_pipe(const struct stream *s)
 {
     return s->kind == STREAM_PIPE_READER || s->kind == STREAM_PIPE_WRITER;
+}
+
+bool stream_is_screen(const struct stream *s)
+{
+    return s->is_screen;
 }

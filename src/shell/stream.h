@@ -35,6 +35,7 @@ struct stream *stream_file(
         struct vfile *file, bool readable, bool writable); /* takes over */
 struct stream *stream_text(struct str text);               /* reads a copy of `text` */
 struct stream *stream_sink(stream_sink_fn *fn, void *user);
+struct stream *stream_screen(stream_sink_fn *fn, void *user); /* somebody reads that */
 struct stream *stream_buffer(
         struct buf *out);         /* appends to `out`; EFBIG when it is full */
 struct stream *stream_fd(int fd); /* a real descriptor, not closed by us */
@@ -83,5 +84,6 @@ struct vfile *stream_vfile(struct stream *s);
 void stream_sync(struct stream *s);
 
 bool stream_is_pipe(const struct stream *s);
+bool stream_is_screen(const struct stream *s); /* what is written is for reading only */
 
 #endif

@@ -3,7 +3,7 @@
  * many.  A thread hands over what it found as records, kept by file until all is known
  * (fs-hits.h).
  */
-#include "base/utf8.h"
+#include "search/excerpt.h"
 #include "search/scan.h"
 #include "search/text.h"
 #include "worker/fs-hits.h"
@@ -13,7 +13,6 @@
 #define MAX_RESULTS     2000
 #define MAX_CONTEXT     1000
 #define MAX_LINE        300 /* characters shown of one */
-#define LEAD            100 /* characters before a match that is far in the line */
 #define LONGEST_LINE    ((size_t)64 << 20)
 #define POOL_AFTER      16 /* files: fewer are searched before threads would have started */
 
@@ -58,40 +57,12 @@ static void destroy_searcher(void *p)
     free(s);
 }
 
-/* Where the part of a long line begins that shows its match. */
-static size_t window_start(struct str text, struct regex *re, size_t shown)
-{
-    struct regex_match m;
-    if (regex_search(re, text, 0, false, &m) != REGEX_YES || (size_t)m.end[0] <= shown)
-        return 0;
-    size_t at = (size_t)m.start[0];
-    for (int i = 0; i < LEAD && at; i++)
-        do
-            at--;
-        while (at && (text.data[at] & 0xC0) == 0x80);
-    return at;
-}
-
-static void add_cut(
-        struct str text, const struct scan_line *line, struct regex *re, struct buf *out)
-{
-    size_t shown = utf8_offset(text, MAX_LINE);
-    size_t from = line->mark == ':' ? window_start(text, re, shown) : 0;
-    struct str rest = str_from(text, from);
-    struct str part = str_sub(rest, 0, utf8_offset(rest, MAX_LINE));
-    buf_addf(out, "%s%.*s [truncated: line too long]", from ? "[...] " : "",
-            STR_ARG(part));
-}
-
 static void add_record(const struct scan_line *line, struct regex *re, struct buf *out)
 {
     struct fs_hit r = { .number = line->number, .mark = line->mark };
     size_t at = out->len;
     buf_add(out, (struct str){ (const char *)&r, sizeof(r) });
-    if (utf8_offset(line->text, MAX_LINE) < line->text.len)
-        add_cut(line->text, line, re, out);
-    else
-        buf_add(out, line->text);
+    excerpt_add(line->text, MAX_LINE, line->mark == ':' ? re : NULL, out);
     r.len = (uint32_t)(out->len - at - sizeof(r));
     memcpy(out->data + at, &r, sizeof(r));
 }

@@ -46,7 +46,7 @@ static struct shell_limits limits_of(const struct setup *setup)
 static int run_captured(struct worker *w, struct str command, struct capture *capture)
 {
     struct shell_limits limits = limits_of(w->setup);
-    struct stream *in = stream_null(), *out = stream_sink(collect, capture);
+    struct stream *in = stream_null(), *out = stream_screen(collect, capture);
     bool exited;
     alarm_start(limits.timeout_ms);
     int status = shell_run(w->shell, command, &limits, w->alarm, in, out, out, &exited);

@@ -167,6 +167,31 @@ static void test_options_are_found(void **state UNUSED)
                     (!last || strcmp(last->name, o->name) < 0));
 }
 
+/* Not among the shell tests, which bash runs too. */
+static void test_what_a_variable_without_value_would_remove(void **state)
+{
+    (void)state;
+    static const char *const refused[] = {
+        "rm -rf $none/*",
+        "rm -r \"$none\"/d",
+        "rm --rec -- f \"${none}/d\"",
+        "empty=; rm -fR $empty/*",
+        "HOME=; for i in 1; do rm -rf $HOME/f; done",
+    };
+    struct session s;
+    begin(&s);
+    assert_int_equal(run(&s, "mkdir d e; echo 1 > f; echo 2 > d/g; dir=e; set -- d"), 0);
+    for (size_t i = 0; i < ARRAY_LEN(refused); i++) {
+        assert_int_equal(run(&s, refused[i]), 1);
+        assert_non_null(strstr(s.err.data, "nothing was removed"));
+        assert_non_null(strstr(s.err.data, " is not set"));
+        expect(&s, "find . -type f", 0, "./d/g\n./f\n");
+    }
+    expect(&s, "rm -rf $dir/* $dir; rm -r $1/*; rm -f $none/x; echo $?; ls -R", 0,
+            "0\n.:\nd\nf\n\n./d:\n");
+    end(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -175,6 +200,7 @@ int main(void)
         cmocka_unit_test(test_limits_leave_a_usable_session),
         cmocka_unit_test(test_refused_whole),
         cmocka_unit_test(test_options_are_found),
+        cmocka_unit_test(test_what_a_variable_without_value_would_remove),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

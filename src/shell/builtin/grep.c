@@ -86,6 +86,7 @@ static const struct cmd_opt options[] = {
 #define MAX_PATTERNS ((size_t)64 << 20)
 #define MAX_LINE     ((size_t)128 << 20)
 #define NO_CONTEXT   UINT64_MAX
+#define SHOWN_LINE   1000 /* characters, where nobody but a reader gets them */
 
 /* What the options say, before it is a `struct grep`. */
 struct setup {
@@ -456,6 +457,8 @@ static void settle(struct setup *s)
         g->scan.report = s->list;
     else if (s->count)
         g->scan.report = REPORT_COUNT;
+    if (stream_is_screen(s->c->out))
+        g->scan.max_shown = SHOWN_LINE;
     uint64_t memory = s->c->budget->max_memory;
     g->scan.max_line = memory < MAX_LINE ? (size_t)memory : MAX_LINE;
 }
@@ -557,7 +560,9 @@ const struct command command_grep = {
     cmd_grep,
     options,
     "[OPTION]... PATTERNS [FILE]...",
-    "Print the lines that match a pattern.",
+    "Print the lines that match a pattern (of a line of more than 1000 characters, "
+    "unless "
+    "it goes into a pipe or file, the part around the match).",
     0,
 };
 

@@ -223,6 +223,6 @@ const struct command command_rm = {
     cmd_rm,
     options,
     "[OPTION]... [FILE]...",
-    "Remove files and trees.",
+    "Remove files and trees; not the root, nor below $x/ when x is not set.",
     0,
 };
