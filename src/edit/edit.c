@@ -3,6 +3,7 @@
 #include "base/textline.h"
 #include "base/utf8.h"
 #include "edit/internal.h"
+#include "edit/lookalike.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -17,6 +18,7 @@ struct edit {
     struct span window;            /* of the body: where the text is looked for */
     const struct edit_face *face;
     struct vfs_stat seen; /* when it was read */
+    struct arena *arena;
     struct error *err;
     struct buf detail;
 };
@@ -104,10 +106,14 @@ static bool read_file(struct edit *e)
     }
     if (!error)
         return true;
+    if (error == EOPNOTSUPP)
+        return error_set(e->err, ERR_INVALID, "not a regular file");
     set_errno(e->err, error);
-    if (error == ENOENT)
+    if (error == ENOENT) {
+        lookalikes_tell(e->vfs, e->request->path, STR(""), e->arena, &e->detail);
         error_hint(
                 e->err, "To create a file, pass an empty %s.", e->face->words.old_name);
+    }
     return false;
 }
 
@@ -429,6 +435,7 @@ bool edit_apply(struct vfs *vfs, const struct edit_request *request, struct aren
         .face = request->face ? request->face : &edit_face,
         .new_text = request->new_text,
         .err = err,
+        .arena = arena,
         .detail = BUF(MAX_DETAIL),
     };
     struct edit_result result = { .path = request->path };

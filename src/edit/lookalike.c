@@ -1,12 +1,19 @@
 #include "edit/lookalike.h"
 
 #include "base/nearest.h"
+#include "base/path.h"
 #include "base/utf8.h"
 #include "edit/internal.h"
 
 #include <wctype.h>
 
-enum { MAX_NAME = 255, FIRST_LATIN = 0xC0, HANGUL = 0xAC00, HANGUL_END = 0xD7A4 };
+enum {
+    MAX_GAP = 64,
+    MAX_NAME = 255,
+    FIRST_LATIN = 0xC0,
+    HANGUL = 0xAC00,
+    HANGUL_END = 0xD7A4
+};
 
 /* The letters below the accents, from U+00C0 to U+017F; a dot: no accent. */
 static const char below_accents[] = "aaaaaa.ceeeeiiii.nooooo..uuuuy.."
@@ -92,7 +99,8 @@ struct lookalikes lookalikes_find(
     return (struct lookalikes){ .count = near.len > 0, .names = { near } };
 }
 
-void lookalike_explain(struct str name, struct str there, struct buf *out)
+/* Where two names part: "U+202F (narrow no-break space) where you wrote U+0020". */
+static void explain(struct str name, struct str there, struct buf *out)
 {
     size_t at = 0, other = 0;
     while (at < name.len && other < there.len) {
@@ -102,7 +110,6 @@ void lookalike_explain(struct str name, struct str there, struct buf *out)
         at += a.len;
         other += b.len;
     }
-    buf_addf(out, ": it has ");
     if (other < there.len)
         show_glyph(glyph_at(there, other).code, out);
     else
@@ -112,4 +119,63 @@ void lookalike_explain(struct str name, struct str there, struct buf *out)
         show_glyph(glyph_at(name, at).code, out);
     else
         buf_addf(out, "nothing");
+}
+
+/* The deepest directory of the path that is there, and the name that it lacks. */
+static bool find_gap(struct vfs *vfs, struct vpath path, struct arena *arena,
+        struct vpath *dir, struct str *name)
+{
+    struct vfs_stat st;
+    struct str text = path.text;
+    for (int i = 0; i < MAX_GAP && text.len > 1; i++) {
+        const char *slash = memrchr(text.data, '/', text.len);
+        size_t at = (size_t)(slash - text.data);
+        *name = str_from(text, at + 1);
+        text = at ? str_sub(text, 0, at) : STR("/");
+        *dir = (struct vpath){ arena_str(arena, text), false };
+        if (!vfs_stat(vfs, *dir, VFS_FOLLOW, &st))
+            return st.type == VFS_DIR;
+    }
+    return false;
+}
+
+static void add_path(struct vpath dir, struct str name, struct str base, struct buf *out)
+{
+    struct str folder = dir.text;
+    if (base.len && path_is_in(folder, base))
+        folder = str_from(folder, folder.len > base.len ? base.len + 1 : base.len);
+    bool needs_slash = folder.len && !str_ends(folder, STR("/"));
+    buf_addf(out, "'%.*s%s%.*s'", STR_ARG(folder), needs_slash ? "/" : "", STR_ARG(name));
+}
+
+bool lookalikes_tell(struct vfs *vfs, struct vpath path, struct str base,
+        struct arena *arena, struct buf *out)
+{
+    struct vpath dir;
+    struct str name;
+    struct vfs_entry *entries;
+    size_t count;
+    if (!find_gap(vfs, path, arena, &dir, &name) ||
+            vfs_list(vfs, dir, arena, &entries, &count))
+        return false;
+    for (size_t i = 0; i < count; i++)
+        if (str_eq(entries[i].name, name)) {
+            buf_addf(out, "'%.*s' is there, but it leads nowhere", STR_ARG(name));
+            return true;
+        }
+    struct lookalikes found = lookalikes_find(name, entries, count);
+    if (!found.count)
+        return false;
+    buf_addf(out, found.same ? "What is there looks the same: " : "Did you mean ");
+    for (size_t i = 0; i < found.count; i++) {
+        buf_addf(out, i ? "; " : "");
+        add_path(dir, found.names[i], base, out);
+        if (!found.same)
+            continue;
+        buf_addf(out, " has ");
+        explain(name, found.names[i], out);
+    }
+    if (!found.same)
+        buf_addc(out, '?');
+    return found.same;
 }

@@ -19,8 +19,12 @@ struct lookalikes {
 struct lookalikes lookalikes_find(
         struct str name, const struct vfs_entry *entries, size_t count);
 
-/* How `there` differs from `name`: ": it has U+202F (narrow no-break space) where ...".
+/*
+ * Append a line on what may be meant by a path that is not there; none if there is
+ * nothing to say.  Paths in `base` (or "") are shown relative to it.  False: what looks
+ * the same is not there, at most what is spelled nearly so.
  */
-void lookalike_explain(struct str name, struct str there, struct buf *out);
+bool lookalikes_tell(struct vfs *vfs, struct vpath path, struct str base,
+        struct arena *arena, struct buf *out);
 
 #endif

@@ -103,14 +103,15 @@ int local_open(void *self, const char *path, enum vfs_open_flags flags, uint32_t
 {
     auto_fd int fd = local_open_beneath(self, path, flags_of(flags), mode);
     if (fd == -ENXIO || fd == -ENODEV)
-        return EACCES; /* a socket, a FIFO without a reader, a device without a driver */
+        return EOPNOTSUPP; /* a socket, a FIFO without a reader, a device without a driver
+                            */
     if (fd < 0)
         return -fd;
     struct stat st;
     if (fstat(fd, &st))
         return errno;
     if (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
-        return EACCES;
+        return EOPNOTSUPP;
     struct vfile *f = xmalloc(sizeof(*f));
     *f = (struct vfile){ &file_ops, fd };
     fd = -1;

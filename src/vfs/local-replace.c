@@ -232,7 +232,7 @@ static int check_target(const struct replacement *r)
     if (S_ISDIR(r->old.st_mode))
         return EISDIR;
     if (!S_ISREG(r->old.st_mode))
-        return EACCES;
+        return EOPNOTSUPP;
     /* Renaming over a file needs no right to write it; replacing it should. */
     if (faccessat(r->at->dir, r->at->name, W_OK, AT_EACCESS | AT_SYMLINK_NOFOLLOW))
         return errno;
@@ -263,7 +263,7 @@ int local_replace(void *self, const char *path, struct str data,
     if (old == -ENOENT && flags & VFS_CREATE && !expect)
         return by_rename(&r, mode);
     if (old < 0)
-        return old == -ENXIO ? EACCES : -old;
+        return old == -ENXIO ? EOPNOTSUPP : -old;
     r.old_fd = old;
     return replace_old(self, &r, path);
 }

@@ -182,8 +182,8 @@ MUST_CHECK int vfs_list(struct vfs *vfs, struct vpath path, struct arena *arena,
 
 /*
  * `mode` is for a file that is created, less the umask.  Directories: EISDIR for writing,
- * and on the first read for reading.  FIFOs, sockets and devices: EACCES (they would
- * block or reach outside).
+ * and on the first read for reading.  FIFOs, sockets and devices: EOPNOTSUPP (they
+ * would block or reach outside).
  */
 MUST_CHECK int vfs_open(struct vfs *vfs, struct vpath path, enum vfs_open_flags flags,
         uint32_t mode, struct vfile **out);

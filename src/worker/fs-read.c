@@ -1,6 +1,7 @@
 /* fs_readfile and fs_stat. */
 #include "base/datetime.h"
 #include "base/utf8.h"
+#include "edit/lookalike.h"
 #include "search/text.h"
 #include "worker/fs.h"
 
@@ -441,7 +442,10 @@ bool fs_stat(struct fs *fs)
         return true;
     int errnum = vfs_stat(fs->vfs, path.at, VFS_FOLLOW, &st);
     if (errnum == ENOENT || errnum == ENOTDIR) {
+        auto_buf hint = BUF(8192);
         buf_addf(fs->text, "exists: false\n");
+        if (lookalikes_tell(fs->vfs, path.at, fs->workspace.text, fs->arena, &hint))
+            buf_addf(fs->text, "%.*s\n", STR_ARG(buf_str(&hint)));
         return false;
     }
     if (errnum)

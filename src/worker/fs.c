@@ -145,61 +145,15 @@ bool fs_fail_errno(
     return true;
 }
 
-/* The deepest directory of the path that is there, and the name that it lacks. */
-static bool find_gap(
-        struct fs *fs, struct vpath path, struct vpath *dir, struct str *name)
-{
-    struct vfs_stat st;
-    struct str text = path.text;
-    for (int i = 0; i < 64 && text.len > 1; i++) {
-        const char *slash = memrchr(text.data, '/', text.len);
-        size_t at = (size_t)(slash - text.data);
-        *name = str_from(text, at + 1);
-        text = at ? str_sub(text, 0, at) : STR("/");
-        *dir = (struct vpath){ arena_str(fs->arena, text), false };
-        if (!vfs_stat(fs->vfs, *dir, VFS_FOLLOW, &st))
-            return st.type == VFS_DIR;
-    }
-    return false;
-}
-
-static void tell_lookalike(struct fs *fs, const struct fs_path *path)
-{
-    struct vpath dir;
-    struct str name;
-    struct vfs_entry *entries;
-    size_t count;
-    if (!find_gap(fs, path->at, &dir, &name) ||
-            vfs_list(fs->vfs, dir, fs->arena, &entries, &count))
-        return;
-    for (size_t i = 0; i < count; i++)
-        if (str_eq(entries[i].name, name)) {
-            buf_addf(fs->text, "\n'%.*s' is there, but it leads nowhere", STR_ARG(name));
-            return;
-        }
-    auto_buf hint = BUF(4096);
-    size_t prefix = dir.text.len > 1 ? dir.text.len + 1 : 1;
-    struct lookalikes found = lookalikes_find(name, entries, count);
-    for (size_t i = 0; i < found.count; i++) {
-        struct str full = str_of(arena_printf(fs->arena, "%.*s/%.*s", (int)prefix - 1,
-                dir.text.data, STR_ARG(found.names[i])));
-        buf_addf(&hint, "%s'%.*s'", i ? ", " : "", STR_ARG(fs_shown(fs, full)));
-    }
-    if (!found.count)
-        return;
-    buf_addf(fs->text,
-            found.same ? "\nThere is %s, whose name looks the same"
-                       : "\nDid you mean %s?",
-            hint.data);
-    if (found.same)
-        lookalike_explain(name, found.names[0], fs->text);
-}
-
 bool fs_fail_missing(struct fs *fs, const char *what, const struct fs_path *path)
 {
     buf_clear(fs->text);
     buf_addf(fs->text, "Error: %s not found: '%.*s'", what, STR_ARG(path->given));
-    tell_lookalike(fs, path);
+    size_t end = fs->text->len;
+    buf_addc(fs->text, '\n');
+    lookalikes_tell(fs->vfs, path->at, fs->workspace.text, fs->arena, fs->text);
+    if (fs->text->len == end + 1)
+        fs->text->len = end;
     return true;
 }
 
