@@ -247,20 +247,41 @@ static void step(struct explanation *x)
     pass_filler(x, there);
 }
 
+static struct explanation begin(const struct miss *m, size_t at, struct buf *out)
+{
+    return (struct explanation){ .text = m->text,
+        .old_text = m->old_text,
+        .old_name = m->words->old_name,
+        .b = at,
+        .line = line_number(m->text, at, m->main),
+        .column = 1,
+        .out = out };
+}
+
+static void compare_rest(struct explanation *x)
+{
+    while (x->a < x->old_text.len && x->b < x->text.len)
+        step(x);
+    tell_repeats(x);
+}
+
 void explain_difference(const struct miss *m, size_t from, struct buf *out)
 {
     size_t start = line_start(m->text, from, m->main);
-    struct explanation x = { .text = m->text,
-        .old_text = m->old_text,
-        .old_name = m->words->old_name,
-        .b = from,
-        .out = out };
-    x.line = line_number(m->text, from, m->main);
-    x.column = 1;
+    struct explanation x = begin(m, from, out);
     for (size_t at = start; at < from; x.column++)
         at += glyph_at(m->text, at).len;
     compare_lead(&x, start, from);
-    while (x.a < x.old_text.len && x.b < x.text.len)
-        step(&x);
-    tell_repeats(&x);
+    compare_rest(&x);
+}
+
+void explain_line(const struct miss *m, size_t at, struct buf *out)
+{
+    struct explanation x = begin(m, at, out);
+    struct str wanted = take_filler(x.old_text, &x.a);
+    struct str there = take_filler(x.text, &x.b);
+    x.at_start = true;
+    compare_inside(&x, wanted, there);
+    pass_filler(&x, there);
+    compare_rest(&x);
 }

@@ -84,6 +84,9 @@ void show_glyph(uint32_t code, struct buf *out);
  * at `from`. */
 void explain_difference(const struct miss *m, size_t from, struct buf *out);
 
+/* The same for one whole line, `old_text`, and the one that begins at `at`. */
+void explain_line(const struct miss *m, size_t at, struct buf *out);
+
 /* The passage that shares most lines with `old_text`, or the most similar line; false if
  * nothing is alike. */
 bool show_nearest(const struct miss *m, struct buf *out);

@@ -116,6 +116,9 @@ struct passage {
     size_t first, from, to; /* line number, bytes */
     size_t same;            /* lines with the same skeleton */
     size_t skipped;         /* lines of old_text above the file's first line */
+    size_t blanks;          /* of them that differ in what a skeleton leaves out */
+    size_t blanks_at;       /* the first of those, in the text */
+    struct str blanks_old;
     struct str differs_old, differs_here;
     size_t differs_at;   /* line number in the file, 0: none */
     size_t differs_line; /* in old_text, from 1 */
@@ -129,6 +132,10 @@ static void compare_passage(
         struct line line = line_at(text, at, number, main);
         bool same = skeleton_hash(line.text) == old->lines[j].hash;
         p->same += same && old->lines[j].hash;
+        if (same && !str_eq(line.text, old->lines[j].text) && !p->blanks++) {
+            p->blanks_at = at;
+            p->blanks_old = old->lines[j].text;
+        }
         if (!same && !p->differs_at) {
             p->differs_at = number;
             p->differs_here = line.text;
@@ -152,6 +159,17 @@ static void show_quoted(struct str text, struct buf *out)
         buf_addf(out, " ...");
 }
 
+/* A line that is there, but for what is hard to see. */
+static void show_blanks(const struct miss *m, const struct passage *p, struct buf *out)
+{
+    struct miss line = *m;
+    line.old_text = p->blanks_old;
+    explain_line(&line, p->blanks_at, out);
+    if (p->blanks > 1)
+        buf_addf(out, "\n(and %zu more such line%s)", p->blanks - 1,
+                p->blanks > 2 ? "s" : "");
+}
+
 static void show_passage(
         const struct miss *m, const struct passage *p, size_t old_count, struct buf *out)
 {
@@ -161,6 +179,8 @@ static void show_passage(
     auto_buf region = BUF(32 << 10);
     show_region(m->text, m->main, p->from, p->to, 0, &region);
     buf_add(out, buf_str(&region));
+    if (p->blanks)
+        show_blanks(m, p, out);
     if (!p->differs_at)
         return;
     buf_addf(out, "\nFirst difference at line %zu (line %zu of %s):\n  file:       ",

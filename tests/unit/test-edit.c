@@ -204,6 +204,12 @@ static void test_near_misses(void **state)
                 "First difference at line 3 (line 3 of old_string):\n"
                 "  file:       THREE\n"
                 "  old_string: three and more\n" },
+        { "begin\n\tone(a);\n\ttwo();\nend\n", "begin\n  one(a);\n  two();\nfinish",
+                "Nearest passage: 3 of the 4 lines of old_string are there.\n"
+                "     1\tbegin\n     2\t\tone(a);\n     3\t\ttwo();\n     4\tend\n"
+                "Indentation of line 2: the file has 1 tab, old_string has 2 spaces.\n"
+                "(and 1 more such line)\n"
+                "First difference at line 4 (line 4 of old_string):\n" },
         { "int count_words(char *s);\nint x;\n", "int count_word(char *text);",
                 "No line of old_string is in the file; most like it is line 1:\n"
                 "     1\tint count_words(char *s);" },
