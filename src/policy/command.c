@@ -11,22 +11,13 @@ struct command_policy {
     const char ***snapshots; /* one for each [shell.*] section */
 };
 
-static struct str variable(char *const *environment, const char *name)
-{
-    size_t len = strlen(name);
-    for (; environment && *environment; environment++)
-        if (!strncmp(*environment, name, len) && (*environment)[len] == '=')
-            return str_of(*environment + len + 1);
-    return STR("");
-}
-
 struct command_policy *command_policy_create(const struct policy *policy,
         const struct path_policy *paths, char *const *environment, struct arena *arena)
 {
     struct command_policy *p = arena_zalloc(arena, sizeof(*p));
     p->policy = policy;
     p->paths = paths;
-    program_places_find(policy, variable(environment, "PATH"), arena, &p->places);
+    program_places_find(policy, env_path(environment), arena, &p->places);
     p->snapshots = arena_zalloc(arena, (policy->shell_count + 1) * sizeof(char **));
     for (size_t i = 0; i < policy->shell_count; i++)
         p->snapshots[i] = env_snapshot(policy, &policy->shells[i], environment, arena);

@@ -132,12 +132,12 @@ static size_t find_name(const char *const *env, size_t count, struct str name)
     return i;
 }
 
-static const char *find_path(char *const *environment)
+struct str env_path(char *const *environment)
 {
-    for (; *environment; environment++)
-        if (str_is(name_of(*environment), "PATH"))
-            return *environment;
-    return NULL;
+    for (; environment && *environment; environment++)
+        if (str_is(name_of(*environment), "PATH") && value_of(*environment).len)
+            return value_of(*environment);
+    return STR("/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin");
 }
 
 const char **env_snapshot(const struct policy *policy, const struct policy_shell *section,
@@ -158,9 +158,7 @@ const char **env_snapshot(const struct policy *policy, const struct policy_shell
         if (!loads_planted(policy, environment[i], arena, &budget))
             env[count++] = arena_str(arena, str_of(environment[i])).data;
     }
-    const char *path = find_path(environment);
-    if (path)
-        env[count++] = clean_path(policy, value_of(path), arena);
+    env[count++] = clean_path(policy, env_path(environment), arena);
     env[count++] = "PYTHONIOENCODING=utf-8";
     env[count++] = temporary(policy, section, arena);
     return env;

@@ -21,6 +21,10 @@ struct env_override {
 /* Does a variable look as if its value was secret? */
 bool env_is_secret(struct str name, struct str value);
 
+/* PATH; where there is none, as with some clients that are no shells, the usual folders.
+ */
+struct str env_path(char *const *environment);
+
 /* `environment`: "NAME=value", NULL-terminated.  `section` may be NULL. */
 const char **env_snapshot(const struct policy *policy, const struct policy_shell *section,
         char *const *environment, struct arena *arena);

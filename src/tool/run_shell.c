@@ -221,7 +221,10 @@ static bool start_with(struct shell_call *c, const struct command_plan *plan,
                 STR_ARG(path_policy_workspace(config->paths))),
     };
     if (!plan->program)
-        buf_addf(why, "Command not found: '%s'", plan->argv[0]);
+        buf_addf(why,
+                "Command not found: '%s'. It is not installed, or not in the PATH that "
+                "the server was started with.",
+                plan->argv[0]);
     else if (!command_start(config->loop, &spec, done, c, &c->command, &err))
         buf_add(why, str_of(err.message));
     return !why->len;

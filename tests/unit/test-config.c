@@ -229,6 +229,27 @@ static void test_base_errors(void **state UNUSED)
     check_all(cases, ARRAY_LEN(cases), false);
 }
 
+/* What is no folder holds no policy, and does not stand for the built-in one. */
+static void test_no_folder(void **state UNUSED)
+{
+    struct world w;
+    struct policy *p = NULL;
+    struct error err;
+    open_world(&w);
+    remove_folder(&w, "ws/.pyddock");
+    make_link(&w, "ws/.pyddock", "../nowhere");
+    assert_false(load(&w, NULL, &p, &err));
+    assert_string_equal(
+            err.message, ".pyddock: cannot be looked into: No such file or directory");
+    make_folder(&w, "nowhere");
+    assert_true(load(&w, NULL, &p, &err));
+    put(&w, "ws/.pyddock", NULL);
+    put(&w, "ws/.pyddock", "x");
+    assert_false(load(&w, NULL, &p, &err));
+    assert_string_equal(err.message, ".pyddock: is not a folder");
+    close_world(&w);
+}
+
 static void test_default(void **state UNUSED)
 {
     struct world w;
@@ -339,6 +360,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_errors),
         cmocka_unit_test(test_base_errors),
+        cmocka_unit_test(test_no_folder),
         cmocka_unit_test(test_default),
         cmocka_unit_test(test_overlay),
         cmocka_unit_test(test_sections),

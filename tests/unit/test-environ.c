@@ -69,6 +69,21 @@ static void test_secret(void **state)
             fail_msg("%s=%s", table[i].name, table[i].value);
 }
 
+/* A client that is no shell may start a server without PATH. */
+static void test_without_path(void **state)
+{
+    static const char usual[] =
+            "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+    struct world *w = *state;
+    char empty[] = "PATH=", own[] = "PATH=/opt";
+    char *none[] = { NULL }, *blank[] = { empty, NULL }, *given[] = { own, NULL };
+    assert_string_equal(env_path(none).data, usual);
+    assert_string_equal(env_path(blank).data, usual);
+    assert_string_equal(env_path(given).data, "/opt");
+    assert_string_equal(
+            get(env_snapshot(&w->policy, NULL, none, w->arena), "PATH"), usual);
+}
+
 static void test_snapshot(void **state)
 {
     struct world *w = *state;
@@ -265,6 +280,7 @@ int main(void)
         cmocka_unit_test(test_secret),
         cmocka_unit_test_setup_teardown(test_snapshot, setup, teardown),
         cmocka_unit_test_setup_teardown(test_overrides, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_without_path, setup, teardown),
         cmocka_unit_test_setup_teardown(test_snapshot_only, setup, teardown),
         cmocka_unit_test_setup_teardown(test_nul, setup, teardown),
         cmocka_unit_test_setup_teardown(test_several, setup, teardown),

@@ -77,6 +77,21 @@ static struct policy *create_policy(struct arena *arena)
     return p;
 }
 
+/* Whoever made .pyddock into something else, or a link into a place that is not there
+ * now, did not ask for the built-in policy. */
+static bool check_folder(struct conf *c)
+{
+    const char *path =
+            arena_printf(c->arena, "%.*s/.pyddock", STR_ARG(c->policy->workspace_real));
+    struct stat st;
+    if (lstat(path, &st) < 0 && errno == ENOENT)
+        return true;
+    if (stat(path, &st) < 0)
+        return error_errno(c->err, errno, ".pyddock: cannot be looked into");
+    return S_ISDIR(st.st_mode) ||
+           error_set(c->err, ERR_INVALID, ".pyddock: is not a folder");
+}
+
 /* A file of the workspace.  True with `*found` false: there is none, not even a link. */
 static bool read_own_file(
         struct conf *c, const char *name, struct toml_value *out, bool *found)
@@ -115,7 +130,8 @@ static bool read_tree(struct conf *c, const char *file, struct toml_value *out)
         free(real);
         return conf_read_file(file, c->policy->base, c->arena, out, c->err);
     }
-    if (!read_base(c, &base) || !read_own_file(c, OVERLAY_NAME, &over, &found))
+    if (!check_folder(c) || !read_base(c, &base) ||
+            !read_own_file(c, OVERLAY_NAME, &over, &found))
         return false;
     c->policy->overlay = found ? OVERLAY_NAME : NULL;
     *out = found ? conf_merge(&base, &over, c->arena) : base;
