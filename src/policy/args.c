@@ -72,7 +72,7 @@ static bool refuse_guarded(const struct scan *s, struct str path)
     auto_buf what = BUF(s->why->what.max);
     buf_add(&what, STR("argument "));
     refuse_quote(&what, s->argument);
-    buf_add(&what, STR(" is not permitted: reading "));
+    buf_add(&what, STR(" is not permitted: it names "));
     refuse_quote(&what, path);
     buf_clear(&s->why->what);
     buf_add(&s->why->what, buf_str(&what));

@@ -25,8 +25,12 @@ struct command_step {
  * arguments, joined by single spaces. */
 const struct policy_shell *command_section(
         const struct policy *policy, struct str command);
-MUST_CHECK bool command_rules_allow(
+enum command_rules { RULES_ALLOW, RULES_DENY, RULES_UNLISTED /* nothing allows it */ };
+enum command_rules command_rules_judge(
         const struct command_step *step, struct str joined, struct refusal *why);
+
+/* command-unknown.c: there is no section for the command. */
+void command_refuse_unknown(const struct command_step *step, struct refusal *why);
 
 /* command-cwd.c: the real folder to start in. */
 MUST_CHECK bool command_cwd(
@@ -60,8 +64,15 @@ void refuse_quote(struct buf *out, struct str text);
 /* Append the setting of the section that decides about paths to the rule. */
 void refuse_rule_arg_paths(const struct policy_shell *section, struct refusal *why);
 
+/* The [deny_messages] text for `subject`, or "". */
+struct str policy_message_find(const struct policy *policy, struct str subject);
+
 /* Put the [deny_messages] text for `subject` before the other hints. */
 void refuse_message(const struct policy *policy, struct str subject, struct refusal *why);
+
+/* The same behind the other hints. */
+void refuse_message_last(
+        const struct policy *policy, struct str subject, struct refusal *why);
 
 /* Append a sentence to the hint. */
 void refuse_hint(struct refusal *why, const char *fmt, ...) PRINTF(2, 3);

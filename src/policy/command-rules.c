@@ -37,7 +37,8 @@ static void list_patterns(struct buf *out, const struct policy_regexes *patterns
             buf_addf(out, " and %zu more", patterns->count - i);
             return;
         }
-        buf_addf(out, "%s'%.*s'", i ? ", " : "", STR_ARG(patterns->items[i].text));
+        struct str text = command_pattern(&patterns->items[i]);
+        buf_addf(out, "%s%.*s", i ? ", " : "", STR_ARG(text));
     }
 }
 
@@ -69,35 +70,43 @@ static struct str word_at(const void *list, size_t i)
     return first_word(((const struct str *)list)[i]);
 }
 
-/* Name the allowed patterns that begin as the arguments do, or nearly so. */
-static void hint_nearest(struct arena *arena, const struct policy_shell *section,
-        struct str joined, struct refusal *why)
+/* Does the policy itself say what to do instead? */
+static bool has_message(const struct command_step *step, struct str joined)
 {
+    struct str subject = str_of(arena_printf(
+            step->arena, "%.*s %.*s", STR_ARG(step->request->command), STR_ARG(joined)));
+    return policy_message_find(step->policy, subject).len;
+}
+
+/* Name the allowed patterns that begin as the arguments do, or nearly so: "push" is not
+ * meant to be "pull" when there is a message about pushing. */
+static void hint_nearest(
+        const struct command_step *step, struct str joined, struct refusal *why)
+{
+    const struct policy_shell *section = step->section;
     size_t count = section->allow.count;
-    struct str *starts = arena_alloc(arena, (count + 1) * sizeof(*starts));
+    struct str *starts = arena_alloc(step->arena, (count + 1) * sizeof(*starts));
     for (size_t i = 0; i < count; i++)
-        starts[i] = literal_start(arena, section->allow.items[i].text);
+        starts[i] = literal_start(step->arena, section->allow.items[i].text);
     struct str word = first_word(joined);
     if (!word.len)
         return;
     struct str near = nearest_name(word, starts, count, word_at);
     size_t named = 0;
+    if (near.len && !str_eq(near, word) && has_message(step, joined))
+        return;
     for (size_t i = 0; near.len && i < count && named < 4; i++) {
         if (!str_eq(first_word(starts[i]), near))
             continue;
-        buf_addf(&why->hint, "%s'%.*s'",
-                named           ? ", "
-                : why->hint.len ? " Nearest: "
-                                : "Nearest: ",
-                STR_ARG(section->allow.items[i].text));
-        named++;
+        struct str text = command_pattern(&section->allow.items[i]);
+        buf_addf(&why->hint, "%s'%.*s'", named++ ? ", " : "Nearest: ", STR_ARG(text));
     }
     if (named)
         buf_addc(&why->hint, '.');
 }
 
-static bool refuse_denied(const struct command_step *step, struct str joined,
-        const struct policy_regex *deny, struct refusal *why)
+static enum command_rules refuse_denied(const struct command_step *step,
+        struct str joined, const struct policy_regex *deny, struct refusal *why)
 {
     refusal_begin(why, "command-arguments", &deny->origin);
     buf_add(&why->what, STR("Arguments "));
@@ -106,10 +115,10 @@ static bool refuse_denied(const struct command_step *step, struct str joined,
     buf_addf(&why->rule, "[shell.%.*s] deny has '%.*s'", STR_ARG(step->section->name),
             STR_ARG(deny->text));
     refuse_hint(why, "Leave out what the pattern names.");
-    return false;
+    return RULES_DENY;
 }
 
-static bool refuse_unlisted(
+static enum command_rules refuse_unlisted(
         const struct command_step *step, struct str joined, struct refusal *why)
 {
     const struct policy_shell *section = step->section;
@@ -120,7 +129,7 @@ static bool refuse_unlisted(
         buf_addf(&why->rule, "[shell.%.*s] mode = \"deny\" without allow",
                 STR_ARG(section->name));
         refuse_hint(why, "This command is switched off; use another tool.");
-        return false;
+        return RULES_UNLISTED;
     }
     buf_add(&why->what, STR("Arguments "));
     refuse_quote(&why->what, joined);
@@ -129,14 +138,15 @@ static bool refuse_unlisted(
     buf_addf(&why->rule,
             "[shell.%.*s] mode = \"deny\"; Allowed patterns: ", STR_ARG(section->name));
     list_patterns(&why->rule, &section->allow);
-    hint_nearest(step->arena, section, joined, why);
-    refuse_hint(why, "The arguments, joined by spaces, must begin with what one of the "
-                     "allowed patterns matches.");
-    return false;
+    hint_nearest(step, joined, why);
+    if (!has_message(step, joined))
+        refuse_hint(why, "The arguments, joined by spaces, must begin with what one of "
+                         "the allowed patterns matches.");
+    return RULES_UNLISTED;
 }
 
 /* Deny first, in both modes.  An expression that gives up denies, and does not allow. */
-bool command_rules_allow(
+enum command_rules command_rules_judge(
         const struct command_step *step, struct str joined, struct refusal *why)
 {
     const struct policy_shell *section = step->section;
@@ -146,11 +156,11 @@ bool command_rules_allow(
             return refuse_denied(step, joined, deny, why);
     }
     if (section->mode == MODE_ALLOW)
-        return true;
+        return RULES_ALLOW;
     for (size_t i = 0; i < section->allow.count; i++) {
         const struct policy_regex *allow = &section->allow.items[i];
         if (pyre_match(allow->pattern, PYRE_MATCH, joined) == PYRE_YES)
-            return true;
+            return RULES_ALLOW;
     }
     return refuse_unlisted(step, joined, why);
 }

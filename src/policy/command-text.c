@@ -6,7 +6,7 @@
 
 #define MAX_SHOWN 200 /* bytes of an argument in a refusal */
 
-static struct str policy_message_find(const struct policy *policy, struct str subject)
+struct str policy_message_find(const struct policy *policy, struct str subject)
 {
     for (size_t i = 0; i < policy->message_count; i++) {
         const struct policy_message *m = &policy->messages[i];
@@ -66,6 +66,23 @@ void refuse_message(const struct policy *policy, struct str subject, struct refu
     buf_add(&hint, buf_str(&why->hint));
     buf_clear(&why->hint);
     buf_add(&why->hint, buf_str(&hint));
+}
+
+struct str command_pattern(const struct policy_regex *pattern)
+{
+    static const char word_end[] = "(\\s|$)";
+    struct str text = pattern->text;
+    return str_ends(text, str_of(word_end))
+                   ? str_sub(text, 0, text.len - strlen(word_end))
+                   : text;
+}
+
+void refuse_message_last(
+        const struct policy *policy, struct str subject, struct refusal *why)
+{
+    struct str message = policy_message_find(policy, subject);
+    if (message.len)
+        buf_addf(&why->hint, "%s[%.*s]", why->hint.len ? " " : "", STR_ARG(message));
 }
 
 void refuse_hint(struct refusal *why, const char *fmt, ...)

@@ -1,4 +1,3 @@
-#include "base/nearest.h"
 #include "policy/command-parts.h"
 #include "policy/deputy/deputy.h"
 
@@ -48,75 +47,6 @@ static struct str whole(
     if (!args.len)
         return r->command;
     return str_of(arena_printf(arena, "%.*s %.*s", STR_ARG(r->command), STR_ARG(args)));
-}
-
-/* Tools of ours that do what a command is mostly called for. */
-static const struct instead {
-    const char *commands, *tool;
-} instead[] = {
-    { " cat head tail less more bat ", "fs_readfile reads files" },
-    { " find fd ls tree locate ", "fs_find finds files and fs_stat describes one" },
-    { " grep egrep fgrep rg ag ack ", "fs_grep searches in files" },
-    { " rm rmdir unlink ", "fs_delete removes a file" },
-    { " sed perl ed patch ", "fs_str_replace changes a file" },
-    { " tee touch ", "fs_append writes to a file" },
-};
-
-static void hint_instead(struct arena *arena, struct str command, struct refusal *why)
-{
-    const char *word = arena_printf(arena, " %.*s ", STR_ARG(command));
-    for (size_t i = 0; i < ARRAY_LEN(instead); i++)
-        if (strstr(instead[i].commands, word))
-            refuse_hint(why, "The tool %s.", instead[i].tool);
-}
-
-static struct str section_name(const void *list, size_t i)
-{
-    return ((const struct policy_shell *)list)[i].name;
-}
-
-/* "/usr/bin/git" is allowed as "git"; "gti" was "git". */
-static void hint_name(
-        const struct policy *policy, struct str command, struct refusal *why)
-{
-    const char *slash = command.len ? memrchr(command.data, '/', command.len) : NULL;
-    struct str name = command;
-    if (slash)
-        name = str_from(command, (size_t)(slash - command.data) + 1);
-    if (slash && command_section(policy, name)) {
-        refuse_hint(why, "'%.*s' is configured by its name alone.", STR_ARG(name));
-        return;
-    }
-    struct str near =
-            nearest_name(name, policy->shells, policy->shell_count, section_name);
-    if (near.len)
-        refuse_hint(why, "Did you mean '%.*s'?", STR_ARG(near));
-}
-
-static bool refuse_unknown(const struct policy *policy, struct str command,
-        struct arena *arena, struct refusal *why)
-{
-    refusal_begin(why, "command", NULL);
-    buf_add(&why->what, STR("Command "));
-    refuse_quote(&why->what, command);
-    buf_add(&why->what, STR(" is not allowed"));
-    buf_add(&why->rule, STR("no [shell.*] section has it; configured commands: "));
-    for (size_t i = 0; i < policy->shell_count; i++) {
-        const struct policy_shell *section = &policy->shells[i];
-        if (why->rule.len > 1500) {
-            buf_addf(&why->rule, " and %zu more", policy->shell_count - i);
-            break;
-        }
-        buf_addf(&why->rule, "%s%.*s ('%.*s')", i ? ", " : "", STR_ARG(section->name),
-                STR_ARG(section->command.text));
-    }
-    hint_name(policy, command, why);
-    hint_instead(arena, command, why);
-    if (memchr(command.data ? command.data : "", ' ', command.len))
-        refuse_hint(why, "The command is one program name, its arguments go into args; "
-                         "no shell reads it.");
-    refuse_hint(why, "Use a configured command.");
-    return false;
 }
 
 /* What the kernel takes: of one argument, and of all together on the largest stack. */
@@ -213,17 +143,44 @@ static bool make_plan(const struct command_policy *p, struct command_step *step,
     return true;
 }
 
+/* What the patterns let pass: how is it done, and may it be done so? */
 static bool decide(const struct command_policy *p, struct command_step *step,
-        struct str args, struct command_plan *plan, struct refusal *why)
+        struct command_plan *plan, struct refusal *why)
 {
     const struct command_request *r = step->request;
-    if (!command_rules_allow(step, args, why) || !make_plan(p, step, plan, why))
+    if (!make_plan(p, step, plan, why))
         return false;
     if (!env_build(p->policy, step->section, plan->env, r->env, r->env_count,
                 str_of(plan->cwd), step->arena, &plan->env, why))
         return false;
     deputy_fn *deputy = find_deputy(step, plan->program);
     return !deputy || deputy(p->policy, p->paths, step->arena, plan, why);
+}
+
+/* The patterns of the section.  Where none is for the arguments as they are, there may be
+ * one for what they come to; `plain` is room for that. */
+static bool is_listed(
+        struct command_step *step, struct command_request *plain, struct refusal *why)
+{
+    enum command_rules result =
+            command_rules_judge(step, joined(step->request, step->arena), why);
+    if (result == RULES_UNLISTED && deputy_plain(step->request, step->arena, plain)) {
+        step->request = plain;
+        result = command_rules_judge(step, joined(plain, step->arena), why);
+    }
+    return result == RULES_ALLOW;
+}
+
+/* Before all else where a pattern said no; it is about the command, so that it comes last
+ * where something is wrong with one argument. */
+static void add_message(const struct command_step *step, struct refusal *why)
+{
+    struct str text = joined(step->request, step->arena);
+    struct str subject = whole(step->request, text, step->arena);
+    if (!strcmp(why->code, "command-arguments"))
+        refuse_message(step->policy, subject, why);
+    else if (strcmp(why->code, "environment") != 0)
+        refuse_message_last(step->policy, subject, why);
 }
 
 bool command_decide(const struct command_policy *p, const struct command_request *request,
@@ -238,7 +195,7 @@ bool command_decide(const struct command_policy *p, const struct command_request
         .budget = COMMAND_LOOKUPS,
     };
     if (!step.section) {
-        refuse_unknown(p->policy, request->command, arena, why);
+        command_refuse_unknown(&step, why);
         refuse_message(p->policy, request->command, why);
         return false;
     }
@@ -247,13 +204,12 @@ bool command_decide(const struct command_policy *p, const struct command_request
     size_t most = most_arguments();
     if (is_too_long(request, most))
         return refuse_too_long(most, why);
-    struct str args = joined(request, arena);
+    struct command_request plain;
     struct command_plan plan;
-    if (decide(p, &step, args, &plan, why)) {
+    if (is_listed(&step, &plain, why) && decide(p, &step, &plan, why)) {
         *out = plan;
         return true;
     }
-    if (strcmp(why->code, "environment") != 0)
-        refuse_message(p->policy, whole(request, args, arena), why);
+    add_message(&step, why);
     return false;
 }

@@ -57,4 +57,8 @@ MUST_CHECK bool command_decide(const struct command_policy *p,
         const struct command_request *request, struct arena *arena,
         struct command_plan *out, struct refusal *why);
 
+/* An argument pattern as it is shown: `status(\s|$)` is how a policy says "the word
+ * status", and the word is enough. */
+struct str command_pattern(const struct policy_regex *pattern);
+
 #endif

@@ -1,6 +1,7 @@
 #include "tool/describe.h"
 
 #include "command-names.h"
+#include "policy/command.h"
 
 void describe_seconds(double seconds, struct buf *out)
 {
@@ -36,14 +37,6 @@ static void write_section_head(const struct policy_shell *s, struct buf *out)
     buf_add(out, STR("): "));
 }
 
-/* `status(\s|$)` is how a policy says "the word status": the word is enough here. */
-static struct str shown(const struct policy_regex *pattern)
-{
-    static const struct str word_end = { "(\\s|$)", 6 };
-    struct str text = pattern->text;
-    return str_ends(text, word_end) ? str_sub(text, 0, text.len - word_end.len) : text;
-}
-
 /* The patterns, joined by commas; those that find no room are counted. */
 static void write_patterns(
         const struct policy_regexes *patterns, size_t room, struct buf *out)
@@ -51,7 +44,7 @@ static void write_patterns(
     static const size_t note = sizeof(", ... 1000 more") - 1;
     size_t start = out->len;
     for (size_t i = 0; i < patterns->count; i++) {
-        struct str text = shown(&patterns->items[i]);
+        struct str text = command_pattern(&patterns->items[i]);
         bool last = i + 1 == patterns->count;
         if (out->len - start + text.len + 2 + (last ? 0 : note) > room) {
             buf_addf(out, "%s... %zu more", i ? ", " : "", patterns->count - i);

@@ -248,7 +248,7 @@ static void test_refusal(void **state)
                 "(.pyddock/pyddock.toml:7)" },
         { ".pyddock/x", "write-protected", "is in .pyddock/, which is write-protected" },
         { "src/.npmrc", "guard",
-                "argument 'src/.npmrc' is not permitted: reading '@WS@/src/.npmrc'\n"
+                "argument 'src/.npmrc' is not permitted: it names '@WS@/src/.npmrc'\n"
                 "Rule: [filesystem.guards] '/\\.npmrc$' = \"deny-all\"" },
         { "a\x01,outlink", "outside", "argument 'a\\x01,outlink' is" },
     };

@@ -86,10 +86,11 @@ static void test_patterns(void **state)
         const char *shown;
     } refused[] = {
         { "git", { NULL }, "are not permitted" },
-        { "git", { "statusx" }, "Nearest: 'status(\\s|$)'." },
-        { "git", { "statsu" }, "Nearest: 'status(\\s|$)'." },
-        { "git", { "remote", "add" }, "Nearest: 'remote show(\\s|$)'." },
-        { "git", { "-v", "status" }, "Allowed patterns: 'status(\\s|$)', 'remote" },
+        { "git", { "statusx" }, "Nearest: 'status'." },
+        { "git", { "statsu" }, "Nearest: 'status'." },
+        { "git", { "remote", "add" }, "Nearest: 'remote show'." },
+        { "git", { "-v", "status" },
+                "Allowed patterns: status, remote show, log.*, ext::ok (" },
         { "git", { "ext::ok" }, "Arguments 'ext::ok' matched deny pattern 'ext::'" },
         { "git", { "log", "a\next::sh" }, "matched deny pattern" },
         { "git", { "-c", "status" }, "(.pyddock/pyddock.toml:7)" },
@@ -177,15 +178,62 @@ static void test_messages(void **state)
     world_message(w, "^aws$", "no cloud");
     world_ready(w);
     assert_false(world_try(w, "git", ARGS("push", "origin"), ""));
-    assert_shown(w, "\n[a person pushes] ");
+    assert_shown(w, "\n[a person pushes]");
+    assert_null(strstr(world_refusal(w), "Nearest"));
+    assert_false(world_try(w, "git", ARGS("--no-pager", "push"), ""));
+    assert_shown(w, "\n[a person pushes]");
     assert_false(world_try(w, "git", ARGS("add", "/etc/passwd"), ""));
-    assert_shown(w, "\n[stay local] ");
+    assert_shown(w, "relative to it. [stay local]");
     assert_false(world_try(w, "aws", ARGS("s3"), ""));
     assert_shown(w, "\n[no cloud] ");
     assert_false(world_try(w, "grep", ARGS("s3"), ""));
     assert_shown(w, "fs_grep");
     assert_null(strstr(world_refusal(w), "["
                                          "no cloud"));
+}
+
+/* In other words, or elsewhere, is still what the pattern allows, and judged as such. */
+static void test_spellings(void **state)
+{
+    struct world *w = *state;
+    struct policy_shell *git = world_section(w, "git", "^git$");
+    git->mode = MODE_DENY;
+    git->deny = world_regexes(w, ARGS("^-c(\\s|$)", "--force", "-C forbidden"), false);
+    git->allow = world_regexes(w, ARGS("log(\\s|$)", "version$", "-C src add"), false);
+    world_section(w, "date", "^date$")->mode = MODE_DENY;
+    world_ready(w);
+    static const struct {
+        const char *args[5], *cwd, *first; /* what is started, or NULL */
+        const char *folder;
+    } table[] = {
+        { { "--no-pager", "log", "-1" }, "", "log", "ws" },
+        { { "-P", "--no-optional-locks", "log" }, "src", "log", "ws/src" },
+        { { "-C", "src", "log" }, "", "log", "ws/src" },
+        { { "-C", "..", "-C", "", "log" }, "src", "log", "ws" },
+        { { "--version" }, "", "version", "ws" },
+        { { "-C", "src", "add", "x" }, "", "-C", "ws" },
+        { { "--no-pager" }, "", NULL, NULL },
+        { { "--no-pager", "push" }, "", NULL, NULL },
+        { { "--no-pager", "-c", "a=b", "log" }, "", NULL, NULL },
+        { { "-c", "a=b", "log" }, "", NULL, NULL },
+        { { "-C", "src", "log", "--force" }, "", NULL, NULL },
+        { { "-C", "forbidden", "log" }, "", NULL, NULL },
+        { { "-C", "..", "log" }, "", NULL, NULL },
+        { { "-C", "/etc", "log" }, "", NULL, NULL },
+        { { "-C", "src", "log", "../../home" }, "", NULL, NULL },
+        { { "--paginate", "log" }, "", NULL, NULL },
+        { { "-C" }, "", NULL, NULL },
+    };
+    for (size_t i = 0; i < ARRAY_LEN(table); i++) {
+        bool allowed = world_try(w, "git", table[i].args, table[i].cwd);
+        if (allowed != !!table[i].first)
+            fail_msg("%s %s: %d", table[i].args[0], table[i].args[1], allowed);
+        if (!allowed)
+            continue;
+        assert_string_equal(w->plan.argv[1], table[i].first);
+        assert_string_equal(w->plan.cwd, world_path(w, table[i].folder));
+    }
+    assert_false(world_try(w, "date", ARGS("--no-pager", "log"), ""));
 }
 
 static void test_nul(void **state)
@@ -297,6 +345,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_limits_fail_closed, setup, teardown),
         cmocka_unit_test_setup_teardown(test_deny_wins, setup, teardown),
         cmocka_unit_test_setup_teardown(test_messages, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_spellings, setup, teardown),
         cmocka_unit_test_setup_teardown(test_nul, setup, teardown),
         cmocka_unit_test_setup_teardown(test_too_long, setup, teardown),
         cmocka_unit_test_setup_teardown(test_cwd, setup, teardown),

@@ -12,10 +12,11 @@ static const struct {
     const char *name;
     deputy_fn *judge;
     deputy_text_fn *text;
+    deputy_plain_fn *plain; /* NULL: every word counts */
 } deputies[] = {
-    { "docker", deputy_docker, deputy_docker_text },
-    { "git", deputy_git, deputy_git_text },
-    { "p4", deputy_p4, deputy_p4_text },
+    { "docker", deputy_docker, deputy_docker_text, NULL },
+    { "git", deputy_git, deputy_git_text, deputy_git_plain },
+    { "p4", deputy_p4, deputy_p4_text, NULL },
 };
 
 static int find_index(struct str command)
@@ -39,6 +40,13 @@ deputy_text_fn *deputy_text_find(struct str command)
 {
     int i = find_index(command);
     return i < 0 ? NULL : deputies[i].text;
+}
+
+bool deputy_plain(const struct command_request *request, struct arena *arena,
+        struct command_request *out)
+{
+    int i = find_index(request->command);
+    return i >= 0 && deputies[i].plain && deputies[i].plain(request, arena, out);
 }
 
 void deputy_begin(struct deputy_call *call, const char *name)

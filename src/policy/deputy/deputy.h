@@ -33,4 +33,12 @@ typedef void deputy_text_fn(const struct str *args, size_t count, bool *is_text)
 /* NULL: nothing is known about the arguments of this program. */
 deputy_text_fn *deputy_text_find(struct str command);
 
+/*
+ * The same request in fewer words: what `git -C DIR --no-pager log` asks for is `git log`
+ * in DIR.  It is judged like any other.  False: there are no words to take away.
+ */
+typedef bool deputy_plain_fn(const struct command_request *request, struct arena *arena,
+        struct command_request *out);
+deputy_plain_fn deputy_plain;
+
 #endif

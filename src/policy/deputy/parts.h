@@ -69,5 +69,6 @@ void deputy_list_add(
 
 deputy_fn deputy_git, deputy_p4, deputy_docker;
 deputy_text_fn deputy_git_text, deputy_p4_text, deputy_docker_text;
+deputy_plain_fn deputy_git_plain;
 
 #endif
