@@ -122,8 +122,9 @@ int vfs_list_target(const struct vfs *vfs, const struct target *t, struct arena 
         struct vfs_entry **out, size_t *count);
 
 /* What vfs_check_tree() says about the entries below a directory.  `as` (or ""): the path
- * that the directory will have; its entries are judged there too. */
-int vfs_check_below(struct vfs *vfs, const struct target *dir, struct str as);
+ * that the directory will have; its entries are judged there too, for being changed. */
+int vfs_check_below(
+        struct vfs *vfs, const struct target *dir, struct str as, enum gate_use uses);
 
 /* The mount that a canonical path belongs to, and the rest of the path below it. */
 const struct mount *vfs_find_mount(

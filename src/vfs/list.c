@@ -116,6 +116,7 @@ struct level {
 
 struct tree {
     struct vfs *vfs;
+    enum gate_use uses;
     struct str as;     /* where the tree is going to be, or "" */
     size_t top_len;    /* of `path`, where it is now */
     struct target dir; /* the directory being looked at; its path is `path` */
@@ -147,7 +148,7 @@ static int enter(struct tree *tree)
 static int judge_entry(struct tree *tree)
 {
     int error =
-            vfs_gate(tree->vfs, (struct str){ tree->path, tree->path_len }, GATE_CHANGE);
+            vfs_gate(tree->vfs, (struct str){ tree->path, tree->path_len }, tree->uses);
     if (error || !tree->as.len)
         return error;
     auto_buf after = BUF(2 * VFS_MAX_PATH);
@@ -163,7 +164,7 @@ static int check_entry(struct tree *tree, size_t dir_len, const struct vfs_entry
         return ECANCELED;
     bool may_be_dir = entry->type == VFS_DIR || entry->type == VFS_UNKNOWN;
     if (!tree->vfs->options.paths) {
-        int error = vfs_gate_name(tree->vfs, entry->name, GATE_CHANGE);
+        int error = vfs_gate_name(tree->vfs, entry->name, tree->uses);
         if (error || !may_be_dir)
             return error;
     }
@@ -192,12 +193,14 @@ static int check_levels(struct tree *tree)
     return error;
 }
 
-int vfs_check_below(struct vfs *vfs, const struct target *dir, struct str as)
+int vfs_check_below(
+        struct vfs *vfs, const struct target *dir, struct str as, enum gate_use uses)
 {
     auto_arena *arena = arena_create();
     struct tree *tree = xcalloc(1, sizeof(*tree));
     tree->vfs = vfs;
     tree->arena = arena;
+    tree->uses = uses;
     tree->as = as;
     tree->path_len = tree->top_len = dir->path.len > 1 ? dir->path.len : 0;
     memcpy(tree->path, dir->path.data, tree->path_len);
@@ -213,16 +216,17 @@ int vfs_check_below(struct vfs *vfs, const struct target *dir, struct str as)
 
 static int do_check_tree(struct vfs *vfs, const struct target *t, void *args)
 {
-    (void)args;
+    const enum gate_use *uses = args;
     struct vfs_stat st;
     int error = t->mount->ops->stat(t->mount->self, t->rel, &st);
     if (error && !vfs_is_above_mount(vfs, t->path))
         return error;
-    return !error && st.type != VFS_DIR ? 0 : vfs_check_below(vfs, t, STR(""));
+    return !error && st.type != VFS_DIR ? 0 : vfs_check_below(vfs, t, STR(""), *uses);
 }
 
-int vfs_check_tree(struct vfs *vfs, struct vpath path)
+int vfs_check_tree(struct vfs *vfs, struct vpath path, enum vfs_tree_use use)
 {
-    const struct gate_op op = { "check-tree", GATE_CHANGE, false };
-    return vfs_perform(vfs, path, VFS_NOFOLLOW, op, do_check_tree, NULL);
+    enum gate_use uses = use == VFS_TREE_READ ? GATE_READ : GATE_CHANGE;
+    const struct gate_op op = { "check-tree", uses, false };
+    return vfs_perform(vfs, path, VFS_NOFOLLOW, op, do_check_tree, &uses);
 }

@@ -272,6 +272,16 @@ int vfs_mkdir(struct vfs *vfs, struct vpath path, uint32_t mode)
     return vfs_perform(vfs, path, VFS_NOFOLLOW, op, do_mkdir, &mode);
 }
 
+/* A link may be the way to something that is protected, which is then part of that. */
+static int check_way(struct vfs *vfs, const struct target *t)
+{
+    struct vfs_stat st;
+    bool is_link = vfs->options.paths &&
+                   !t->mount->ops->stat(t->mount->self, t->rel, &st) &&
+                   st.type == VFS_LINK;
+    return is_link ? vfs_gate_tree(vfs, t) : 0;
+}
+
 static int do_unlink(struct vfs *vfs, const struct target *t, void *p)
 {
     (void)p;
@@ -284,7 +294,8 @@ static int do_unlink(struct vfs *vfs, const struct target *t, void *p)
     }
     if (!t->mount->ops->unlink)
         return EOPNOTSUPP;
-    return t->mount->ops->unlink(t->mount->self, t->rel);
+    int error = check_way(vfs, t);
+    return error ? error : t->mount->ops->unlink(t->mount->self, t->rel);
 }
 
 int vfs_unlink(struct vfs *vfs, struct vpath path)
@@ -324,7 +335,7 @@ static int rename_target(
     if (st.type == VFS_DIR && !str_eq(from->path, to->path)) {
         if (vfs_path_below(to->path, from->path, &below))
             return EINVAL;
-        error = vfs_check_below(vfs, from, to->path);
+        error = vfs_check_below(vfs, from, to->path, GATE_CHANGE);
     }
     if (!error)
         error = vfs_gate_tree(vfs, from);

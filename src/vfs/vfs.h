@@ -214,11 +214,12 @@ MUST_CHECK int vfs_set_times(struct vfs *vfs, struct vpath path, enum vfs_follow
         int64_t atime_ns, int64_t mtime_ns);
 
 /*
- * 0 if the whole tree at `path` may be removed or moved: EACCES if an entry anywhere in
- * it is denied, EROFS if the view is read-only.  For rm -r and mv, before the first
- * effect.
+ * 0 if the whole tree at `path` may be removed or moved, or read: EACCES if an entry
+ * anywhere in it is denied, EROFS if the view is read-only and it should be changed.  For
+ * rm -r and mv, and for cp -r, before the first effect.
  */
-MUST_CHECK int vfs_check_tree(struct vfs *vfs, struct vpath path);
+enum vfs_tree_use { VFS_TREE_CHANGE, VFS_TREE_READ };
+MUST_CHECK int vfs_check_tree(struct vfs *vfs, struct vpath path, enum vfs_tree_use use);
 
 /*
  * Replace the whole content in one step (temporary file beside it, then rename), keeping

@@ -121,7 +121,8 @@ static int step_up(struct walk *w, const struct mount *jail)
 {
     if (jail && str_eq(done_path(w), jail->at))
         return EACCES;
-    int error = vfs_gate_passing(w->vfs, done_path(w));
+    /* Otherwise it would tell that there is a folder, and that of any name. */
+    int error = vfs_gate(w->vfs, done_path(w), GATE_LOOK);
     if (!error)
         go_up(w);
     return error;

@@ -160,7 +160,7 @@ static int files_of_the_vfs(const struct cage *cage)
             (error = st.mtime_ns == 1 && st.mode == 0600 ? 0 : EPROTO) ||
             (error = vfs_rename(vfs, new, moved)) ||
             (error = vfs_list(vfs, VPATH_ROOT, arena, &entries, &count)) ||
-            (error = vfs_check_tree(vfs, path(arena, "/dir"))))
+            (error = vfs_check_tree(vfs, path(arena, "/dir"), VFS_TREE_CHANGE)))
         return error;
     error = vfs_unlink(vfs, moved);
     vfs_destroy(vfs);

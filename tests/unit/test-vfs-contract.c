@@ -413,11 +413,11 @@ static void check_denied_changes(struct world *w)
     assert_int_equal(vfs_rename(w->vfs, at(w, "d/e/.env"), at(w, "seen")), EACCES);
     assert_int_equal(vfs_rename(w->vfs, at(w, "d"), at(w, "moved")), EACCES);
     assert_int_equal(vfs_rename(w->vfs, at(w, "d/e"), at(w, "moved")), EACCES);
-    assert_int_equal(vfs_check_tree(w->vfs, at(w, "d")), EACCES);
-    assert_int_equal(vfs_check_tree(w->vfs, at(w, "f")), 0);
-    assert_int_equal(vfs_check_tree(w->vfs, at(w, "none")), ENOENT);
+    assert_int_equal(vfs_check_tree(w->vfs, at(w, "d"), VFS_TREE_CHANGE), EACCES);
+    assert_int_equal(vfs_check_tree(w->vfs, at(w, "f"), VFS_TREE_CHANGE), 0);
+    assert_int_equal(vfs_check_tree(w->vfs, at(w, "none"), VFS_TREE_CHANGE), ENOENT);
     make_link(w, "d", "l");
-    assert_int_equal(vfs_check_tree(w->vfs, at(w, "l")), 0);
+    assert_int_equal(vfs_check_tree(w->vfs, at(w, "l"), VFS_TREE_CHANGE), 0);
     assert_string_equal(raw_content(w, "d/e/.env"), "E");
     assert_string_equal(names_in(w, "."), "d f l");
 }
@@ -449,7 +449,7 @@ static void check_read_only(struct world *w)
     assert_int_equal(vfs_chmod(w->vfs, at(w, "f"), 0777), EROFS);
     assert_int_equal(vfs_set_times(w->vfs, at(w, "f"), VFS_FOLLOW, 1, 1), EROFS);
     assert_int_equal(replace(w, "f", "x", VFS_CREATE, NULL), EROFS);
-    assert_int_equal(vfs_check_tree(w->vfs, at(w, "d")), EROFS);
+    assert_int_equal(vfs_check_tree(w->vfs, at(w, "d"), VFS_TREE_CHANGE), EROFS);
     assert_int_equal(vfs_access(w->vfs, at(w, "f"), W_OK), EROFS);
     assert_int_equal(vfs_access(w->vfs, at(w, "f"), R_OK), 0);
     struct vfs_stat after = stat_of(w, "f");

@@ -151,7 +151,7 @@ static void test_denied_through_links(void **state)
         check_refused(j, paths[i]);
     assert_string_equal(names_in(w, "d"), "");
     assert_string_equal(names_in(w, "."), "d l1 l2 l3 l4 l5 l6 own");
-    assert_int_equal(vfs_check_tree(w->vfs, at(w, "d")), EACCES);
+    assert_int_equal(vfs_check_tree(w->vfs, at(w, "d"), VFS_TREE_CHANGE), EACCES);
     assert_string_equal(raw_content(w, ".ENV"), "E");
     assert_string_equal(raw_content(w, "d/.Git/config"), "C");
     jail_destroy(j);

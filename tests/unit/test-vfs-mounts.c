@@ -79,7 +79,7 @@ static void test_mounts_stay(void **state)
         int error = vfs_rename(w->vfs, p, at(w, "/new"));
         assert_true(error == EBUSY || error == EXDEV);
     }
-    assert_int_equal(vfs_check_tree(w->vfs, at(w, "/mnt")), EBUSY);
+    assert_int_equal(vfs_check_tree(w->vfs, at(w, "/mnt"), VFS_TREE_CHANGE), EBUSY);
     assert_int_equal(vfs_chmod(w->vfs, at(w, "/mnt"), 0777), EROFS);
     assert_int_equal(open_error(w, "/mnt/n", VFS_WRITE | VFS_CREATE), EROFS);
     assert_int_equal(vfs_mkdir(w->vfs, at(w, "/mnt/n"), 0777), EROFS);
@@ -188,11 +188,11 @@ static void test_deep_trees(void **state)
         memcpy(path + len, "/d", 3);
         make_dir(w, path);
     }
-    assert_int_equal(vfs_check_tree(w->vfs, at(w, "/top")), 0);
+    assert_int_equal(vfs_check_tree(w->vfs, at(w, "/top"), VFS_TREE_CHANGE), 0);
     assert_int_equal(vfs_rename(w->vfs, at(w, "/top"), at(w, "/pot")), 0);
     struct budget budget = { .steps = 100, .max_steps = 100 };
     vfs_set_budget(w->vfs, &budget);
-    assert_int_equal(vfs_check_tree(w->vfs, at(w, "/pot")), ECANCELED);
+    assert_int_equal(vfs_check_tree(w->vfs, at(w, "/pot"), VFS_TREE_CHANGE), ECANCELED);
     vfs_set_budget(w->vfs, NULL);
     world_destroy(w);
 }

@@ -27,14 +27,14 @@ static struct vpath at(struct fixture *f, const char *path)
 
 static const char *const folders[] = { "/w", "/w/.git", "/w/.kiro", "/w/.kiro/settings",
     "/w/.pyddock", "/w/.pyddock/tmp", "/w/tools", "/w/tools/jobs", "/w/sub", "/w/new",
-    "/w/new/settings", "/w/new/jobs", "/h", "/h/.ssh", "/o" };
+    "/w/new/settings", "/w/new/jobs", "/h", "/h/.ssh", "/o", "/o/d" };
 static const char *const files[] = { "/w/a", "/w/.git/config", "/w/.kiro/settings/s",
     "/w/.pyddock/p", "/w/tools/jobs/run", "/w/new/settings/s", "/w/new/jobs/j",
     "/h/.ssh/key", "/h/.npmrc", "/h/pub", "/o/f" };
 static const struct {
     const char *target, *path;
 } links[] = { { "/w/.git", "/w/sub/g" }, { "/w", "/o/to-w" }, { "/o", "/w/to-o" },
-    { "/h/.ssh/key", "/w/to-key" } };
+    { "/h/.ssh/key", "/w/to-key" }, { "/w/new", "/w/sub/.kiro" } };
 static const struct {
     const char *file, *path;
 } twins[] = { { "/w/.git/config", "/w/twin" }, { "/h/.ssh/key", "/w/key" },
@@ -170,7 +170,9 @@ static int attempt(struct fixture *f, const char *op, const char *a, const char 
     else if (!strcmp(op, "times"))
         error = vfs_set_times(f->vfs, at(f, a), VFS_FOLLOW, 1, 1);
     else if (!strcmp(op, "check-tree"))
-        error = vfs_check_tree(f->vfs, at(f, a));
+        error = vfs_check_tree(f->vfs, at(f, a), VFS_TREE_CHANGE);
+    else if (!strcmp(op, "check-copy"))
+        error = vfs_check_tree(f->vfs, at(f, a), VFS_TREE_READ);
     vfile_close(file);
     return error;
 }
@@ -234,11 +236,13 @@ static void test_refused(void **state)
         { "link", "/h/pub", "/w/p", "writes-restricted" },
         { "link", "/w/a", "/w/.git/a", "guard" },
         { "symlink", "/w/.git/s", "/o", "guard" },
-        { "symlink", "/w/sub/.kiro", "/w/new", "guard" },
+        { "symlink", "/w/tools/.kiro", "/w/new", "guard" },
+        { "unlink", "/w/sub/.kiro", "", "guard" },
+        { "rename", "/w/sub/.kiro", "/w/k", "guard" },
         { "rename", "/w/.git", "/w/g", "guard" },
         { "rename", "/w/.kiro", "/w/k", "guard" },
         { "rename", "/w/tools", "/w/t", "write-protected" },
-        { "rename", "/w/new", "/w/sub/.kiro", "guard" },
+        { "rename", "/w/new", "/w/tools/.kiro", "guard" },
         { "rename", "/w/new/settings", "/w/.kiro/settings", "guard" },
         { "rename", "/w/a", "/w/.pyddock/tmp", "write-protected" },
         { "rename", "/w/a", "/o/a", "writes-restricted" },
@@ -247,6 +251,7 @@ static void test_refused(void **state)
         { "check-tree", "/w/tools", "", "write-protected" },
         { "check-tree", "/w/.kiro", "", "guard" },
         { "check-tree", "/w", "", "guard" },
+        { "check-copy", "/h", "", "guard" },
     };
     struct fixture *f = *state;
     const struct vfs_guarded guarded[] = { { at(f, "/w/.git"), false },
@@ -264,6 +269,10 @@ static void test_reading_is_restricted(void **state)
         { "stat", "/o/nothing", "", "reads-restricted" },
         { "stat", "/o/nothing/x", "", "reads-restricted" },
         { "stat", "/o/f/x", "", "reads-restricted" },
+        { "stat", "/o/d/../../w/a", "", "reads-restricted" },
+        { "stat", "/o/nothing/../../w/a", "", "reads-restricted" },
+        { "stat", "/w/to-o/d/../../w/a", "", "reads-restricted" },
+        { "check-copy", "/o", "", "reads-restricted" },
         { "readlink", "/o/to-w", "", "reads-restricted" },
         { "list", "/", "", "reads-restricted" },
     };
@@ -299,6 +308,10 @@ static void test_allowed(void **state)
         { "rename", "/w/new", "/w/newer", 0 },
         { "symlink", "/w/l", "/etc", 0 },
         { "check-tree", "/w/newer", "", 0 },
+        { "check-copy", "/w", "", 0 },
+        { "check-copy", "/o", "", 0 },
+        { "unlink", "/w/to-o", "", 0 },
+        { "stat", "/o/d/../f", "", 0 },
         { "stat", "/w/nothing", "", ENOENT },
         { "unlink", "/w/nothing", "", ENOENT },
     };

@@ -302,7 +302,7 @@ static bool is_into_itself(struct copy *cp, const char *from, const char *to)
 /* Rules hide what they deny, so a copy may be less than its source: that is said. */
 static bool check_whole(struct copy *cp, const char *from)
 {
-    if (file_check_tree(cp->c, from) != EACCES)
+    if (file_check_tree(cp->c, from, VFS_TREE_READ) != EACCES)
         return true;
     cmd_err(cp->c, "%s is not copied whole: the view denies access to some of it",
             quote(cp->c, from));

@@ -97,10 +97,10 @@ int file_set_times(struct cmd *c, const char *name, enum vfs_follow follow,
             &n, n.errnum ? 0 : vfs_set_times(c->vfs, n.path, follow, atime_ns, mtime_ns));
 }
 
-int file_check_tree(struct cmd *c, const char *name)
+int file_check_tree(struct cmd *c, const char *name, enum vfs_tree_use use)
 {
     struct named n = named(c, name);
-    return done(&n, n.errnum ? 0 : vfs_check_tree(c->vfs, n.path));
+    return done(&n, n.errnum ? 0 : vfs_check_tree(c->vfs, n.path, use));
 }
 
 int file_readlink(struct cmd *c, const char *name, struct str *target)

@@ -23,7 +23,7 @@ int file_symlink(struct cmd *c, const char *target, const char *name);
 int file_chmod(struct cmd *c, const char *name, uint32_t mode);
 int file_set_times(struct cmd *c, const char *name, enum vfs_follow follow,
         int64_t atime_ns, int64_t mtime_ns);
-int file_check_tree(struct cmd *c, const char *name);
+int file_check_tree(struct cmd *c, const char *name, enum vfs_tree_use use);
 
 /* These two put what they find into the command's arena. */
 int file_readlink(struct cmd *c, const char *name, struct str *target);

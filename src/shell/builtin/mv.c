@@ -61,7 +61,7 @@ static bool remove_source(struct mv *m, const char *from)
 /* To another mount. */
 static bool copy_over(struct mv *m, const char *from, const char *to)
 {
-    int errnum = file_check_tree(m->c, from);
+    int errnum = file_check_tree(m->c, from, VFS_TREE_CHANGE);
     if (errnum)
         return failed(m, from, to, errnum);
     struct copy copy = { .c = m->c,

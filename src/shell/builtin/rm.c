@@ -102,7 +102,7 @@ static bool remove_entry(struct rm *r, struct dirwalk *w, const struct dirwalk_e
 /* Nothing goes if anything in the tree must stay. */
 static bool remove_tree(struct rm *r, const char *name)
 {
-    int errnum = file_check_tree(r->c, name);
+    int errnum = file_check_tree(r->c, name, VFS_TREE_CHANGE);
     if (errnum)
         return failed(r, name, errnum);
     bool ok = true;
