@@ -160,6 +160,34 @@ static void test_linked_policy(void **state UNUSED)
     close_world(&w);
 }
 
+/* A link on the way to a file of the policy, and the name that the workspace was given.
+ */
+static void test_ways_to_the_policy(void **state UNUSED)
+{
+    struct world w;
+    struct policy *p = NULL;
+    struct error err = { 0 };
+    open_world(&w);
+    make_folder(&w, "ws/shared");
+    put(&w, "ws/shared/over.toml", "[filesystem]\n");
+    make_link(&w, "ws/link", "shared");
+    make_link(&w, "ws/.pyddock/pyddock.override.toml", "../link/over.toml");
+    make_link(&w, "given", "ws");
+    const struct config_request request = { .workspace = in_world(&w, "given").data,
+        .home = in_world(&w, "home").data };
+    assert_true(config_load(&request, w.arena, &p, &err));
+    static const char *const protected[] = { "ws/.pyddock",
+        "ws/.pyddock/pyddock.override.toml", "ws/link/over.toml", "ws/shared/over.toml",
+        "given/.pyddock" };
+    for (size_t i = 0; i < ARRAY_LEN(protected); i++)
+        if (!find_protected(p, PROTECTED_POLICY, in_world(&w, protected[i])))
+            fail_msg("%s is not protected", protected[i]);
+    const struct policy_protected *file =
+            find_protected(p, PROTECTED_POLICY, in_world(&w, "ws/shared/over.toml"));
+    assert_int_equal(file->except.len, 0);
+    close_world(&w);
+}
+
 static void test_warnings(void **state UNUSED)
 {
     static const struct {
@@ -175,6 +203,10 @@ static void test_warnings(void **state UNUSED)
                 "nothing there can be written; begin the pattern with a folder, or end "
                 "it "
                 "with '$' if it names one file",
+                3 },
+        { "[filesystem]\nwritable_paths = [\n\".\", \"out\"]\n",
+                "[filesystem] writable_paths: 'out' does not exist, and can be written "
+                "only after it does and the server is started again",
                 3 },
         { "[restrictions.sqlite3]\nmode = \"allow\"\n",
                 "[restrictions.sqlite3] has no effect, since [import_overrides] replaces "
@@ -248,6 +280,7 @@ int main(void)
         cmocka_unit_test(test_resolve),
         cmocka_unit_test(test_protected),
         cmocka_unit_test(test_linked_policy),
+        cmocka_unit_test(test_ways_to_the_policy),
         cmocka_unit_test(test_warnings),
         cmocka_unit_test(test_odd_files),
         cmocka_unit_test(test_given_file),

@@ -84,6 +84,17 @@ static bool read_path(struct conf *c, const char *section, const struct toml_ite
     return check_pattern(c, section, item, text, real);
 }
 
+/* The kernel is told at start what may be written: what is not there then is not. */
+static void warn_missing(struct conf *c, const char *section,
+        const struct toml_item *list, const struct policy_path *path)
+{
+    if (path->path.len && access(path->path.data, F_OK))
+        conf_warn(c, path->origin,
+                "[%s] %.*s: '%.*s' does not exist, and can be written only after it does "
+                "and the server is started again",
+                section, STR_ARG(list->key), STR_ARG(path->text));
+}
+
 /* Any list of paths; "*" has the path "". */
 static bool read_paths(struct conf *c, const char *section, const struct toml_item *item,
         struct policy_path **out, size_t *count)
@@ -117,7 +128,11 @@ static bool read_writable(
         struct conf *c, const char *section, const struct toml_item *item, void *to)
 {
     struct policy *p = to;
-    return conf_paths(c, section, item, &p->writable, &p->writable_count);
+    if (!conf_paths(c, section, item, &p->writable, &p->writable_count))
+        return false;
+    for (size_t i = 0; i < p->writable_count; i++)
+        warn_missing(c, section, item, &p->writable[i]);
+    return true;
 }
 
 static bool read_readable(

@@ -29,16 +29,18 @@ static void add(struct conf *c, enum protected_kind kind, struct str path,
     };
 }
 
-/* One of the names of a place.  In the policy folder, tmp is free but for the log. */
+/* One of the names of a place.  `except` is a folder in it, which is free but for the
+ * log.
+ */
 static void protect_one(
         struct conf *c, const struct policy_protected *what, struct str path)
 {
-    bool is_policy = what->kind == PROTECTED_POLICY;
-    struct str except = STR("");
-    if (is_policy)
-        except = str_of(arena_printf(c->arena, "%.*s/tmp", STR_ARG(path)));
+    struct str except = what->except;
+    if (except.len)
+        except = str_of(arena_printf(
+                c->arena, "%.*s/%.*s", STR_ARG(path), STR_ARG(what->except)));
     add(c, what->kind, path, except, what->origin);
-    if (is_policy)
+    if (except.len)
         add(c, PROTECTED_LOG,
                 str_of(arena_printf(c->arena, "%.*s" AUDIT_DEBUG_LOG, STR_ARG(path))),
                 STR(""), what->origin);
@@ -95,21 +97,26 @@ static void protect(
     protect_place(c, &what);
 }
 
+/* Also by the name that the workspace was given: who changed a link in that would have
+ * the next server read another policy. */
 static void protect_folder_of_policy(struct conf *c)
 {
-    const struct policy_protected folder = { .kind = PROTECTED_POLICY,
-        .path = str_of(arena_printf(
-                c->arena, "%.*s/.pyddock", STR_ARG(c->policy->workspace_real))) };
-    protect_place(c, &folder);
+    const struct str names[] = { c->policy->workspace_real, c->policy->workspace };
+    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+        const struct policy_protected folder = { .kind = PROTECTED_POLICY,
+            .path = str_of(arena_printf(c->arena, "%.*s/.pyddock", STR_ARG(names[i]))),
+            .except = STR("tmp") };
+        protect_place(c, &folder);
+    }
 }
 
-/* The files that were read, where they really are. */
+/* The files that were read, wherever links lead to them. */
 static void protect_files_of_policy(struct conf *c)
 {
     for (size_t i = 0; i < c->file_count; i++) {
-        const char *real = conf_resolve(c->files[i], c->arena);
-        if (real)
-            add(c, PROTECTED_POLICY, str_of(real), STR(""), (struct origin){ NULL, 0 });
+        const struct policy_protected file = { .kind = PROTECTED_POLICY,
+            .path = str_of(c->files[i]) };
+        protect_place(c, &file);
     }
 }
 
