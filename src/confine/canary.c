@@ -48,11 +48,26 @@ static bool can_write_in(int dirfd, const char *folder)
     return can_open(dirfd, folder, O_TMPFILE | O_RDWR);
 }
 
+static bool is_same(int a, int b)
+{
+    struct stat x, y;
+    return !fstat(a, &x) && !fstat(b, &y) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+/* By another root than this one, which only reads. */
+static bool may_be_written(const struct confine_request *request, int fd)
+{
+    for (size_t i = 0; i < request->root_count; i++)
+        if (request->roots[i].writable && is_same(request->roots[i].fd, fd))
+            return true;
+    return false;
+}
+
 static void try_files(
         const struct confine_request *request, struct confine_status *status)
 {
     for (size_t i = 0; i < request->root_count; i++)
-        if (!request->roots[i].writable)
+        if (!request->roots[i].writable && !may_be_written(request, request->roots[i].fd))
             note(status, CONFINE_WRITES, can_write_in(request->roots[i].fd, "."));
     if (is_root(request, "/"))
         return; /* nothing is outside */

@@ -222,10 +222,24 @@ static void count_held(struct building *b)
     }
 }
 
+/* Where /dev is another one or none, no device of the old tree is needed. */
+static bool has_own_dev(const struct building *b)
+{
+    for (size_t i = 0; i < b->layout.count; i++) {
+        enum layout_kind kind = b->layout.items[i].kind;
+        if ((kind == LAYOUT_PRIVATE || kind == LAYOUT_HIDDEN) &&
+                !strcmp(b->layout.items[i].path, "/dev"))
+            return !b->pieces[i].is_skipped;
+    }
+    return false;
+}
+
 static bool attach_all(struct building *b)
 {
     enum mount_flags all = MOUNT_NO_SET_ID;
-    int error = mount_restrict_all(b->layout.all_writable ? all : all | MOUNT_READ_ONLY);
+    all |= b->layout.all_writable ? 0 : MOUNT_READ_ONLY;
+    all |= has_own_dev(b) ? MOUNT_NO_DEVICES : 0;
+    int error = mount_restrict_all(all);
     if (error)
         return stop(b, "read-only file system", error, !is_general(error));
     for (size_t i = 0; i < b->layout.count; i++) {

@@ -10,7 +10,8 @@
  *   - each read-only path below them is read-only, the folders above it are pinned,
  *   - each hidden folder is an empty one, each hidden file a device nobody may open,
  *   - /tmp, /var/tmp and /dev/shm are empty and private if asked for, and so are /run,
- *     where the sockets of the system's services are, and /dev with its disks.
+ *     where the sockets of the system's services are, and /dev with its disks,
+ *   - no device opens anywhere else if /dev is private or hidden.
  * What the request names below a private folder is there, at its place, unless it is
  * hidden.  Nothing is created in the user's tree: what does not exist is not mounted
  * over.

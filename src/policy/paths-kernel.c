@@ -2,9 +2,11 @@
  * What the kernel is to hold can be said only of files that exist and have a name.  A
  * guard's pattern is looked for where its plain beginning says that something may be, in
  * HOME and in the workspace, and among the names of these two folders themselves; what is
- * found there is judged as any other path.  What a guard allows outside the writable
- * paths is looked for in the folders above as well.
+ * found there is judged as any other path.  Plain beginnings are also looked for in the
+ * folders of the writable paths, the nearest ones, where other repositories may be.  What
+ * a guard allows outside the writable paths is looked for in the folders above as well.
  */
+#include "policy/deny.h"
 #include "policy/paths-internal.h"
 #include "policy/place.h"
 
@@ -12,7 +14,12 @@
 #include <limits.h>
 #include <sys/stat.h>
 
-enum { MAX_FOLDERS = 200, MAX_NAMES = 20000 };
+enum {
+    MAX_FOLDERS = 200,
+    MAX_NAMES = 20000,
+    MAX_NESTED =
+            100, /* folders: each command waits until they have been looked through */
+};
 
 struct look {
     const struct path_policy *policy;
@@ -20,6 +27,7 @@ struct look {
     struct kernel_rules *rules;
     struct str folders[MAX_FOLDERS]; /* that were looked at */
     size_t folder_count;
+    bool is_nested; /* what is found now */
 };
 
 static void add_rule(struct look *look, enum kernel_rule_kind kind, struct str path,
@@ -41,6 +49,7 @@ static void add_rule(struct look *look, enum kernel_rule_kind kind, struct str p
         .path = arena_str(look->arena, path),
         .is_dir = is_dir,
         .trusted_may = trusted_may,
+        .is_nested = look->is_nested,
     };
 }
 
@@ -126,6 +135,20 @@ static void look_into(struct look *look, const char *folder)
     closedir(dir);
 }
 
+/* The folder of what the guard names, as seen from where that may be: "/.aws" for
+ * `/.aws/credentials`, "" for `/.npmrc` and for what is not known. */
+static struct str literal_folder(const struct path_guard *g)
+{
+    struct str literal = g->literal;
+    if (!literal.len || literal.data[0] != '/')
+        return STR("");
+    literal.len -= literal.data[literal.len - 1] == '/';
+    while (literal.len && literal.data[literal.len - 1] != '/')
+        literal.len--;
+    literal.len -= literal.len > 0;
+    return literal;
+}
+
 /* The folder of `/.aws/credentials` below `base`, and so on. */
 static void look_for_literals(struct look *look, struct str base)
 {
@@ -133,15 +156,84 @@ static void look_for_literals(struct look *look, struct str base)
         return;
     look_into(look, arena_cstr(look->arena, base));
     for (size_t i = 0; i < look->policy->guard_count; i++) {
-        struct str literal = look->policy->guards[i].literal;
-        if (literal.len && literal.data[literal.len - 1] == '/')
-            literal.len--;
-        while (literal.len && literal.data[literal.len - 1] != '/')
-            literal.len--;
-        if (literal.len > 1 && literal.data[0] == '/')
+        struct str folder = literal_folder(&look->policy->guards[i]);
+        if (folder.len)
             look_into(look, arena_printf(look->arena, "%.*s%.*s", STR_ARG(base),
-                                    STR_ARG(str_sub(literal, 0, literal.len - 1))));
+                                    STR_ARG(folder)));
     }
+}
+
+/* Folders still to be looked through. */
+struct nested {
+    const char *folders[MAX_NESTED];
+    size_t count, next;
+};
+
+static void add_nested(struct nested *nested, const char *folder)
+{
+    if (nested->count < MAX_NESTED)
+        nested->folders[nested->count++] = folder;
+}
+
+/* Can what the guard names begin with this name, which is folded? */
+static bool begins_literal(const struct path_guard *g, struct str name)
+{
+    struct str rest = g->folded;
+    if (rest.len < 2 || str_cut(&rest, '/').len)
+        return false;
+    bool is_open = !memchr(rest.data, '/', rest.len);
+    struct str first = str_cut(&rest, '/');
+    return is_open ? str_starts(name, first) : str_eq(name, first);
+}
+
+static void judge_nested(struct look *look, const char *folder, const char *name)
+{
+    char folded[NAME_MAX + 1];
+    struct str key = str_of(name);
+    if (key.len >= sizeof(folded))
+        return;
+    key = (struct str){ folded, deny_fold(key, folded) };
+    for (size_t i = 0; i < look->policy->guard_count; i++) {
+        const struct path_guard *g = &look->policy->guards[i];
+        struct str deeper = literal_folder(g);
+        if (!begins_literal(g, key))
+            continue;
+        if (deeper.len)
+            look_into(look, arena_printf(look->arena, "%s%.*s", folder, STR_ARG(deeper)));
+        else
+            judge_name(look, arena_printf(look->arena, "%s/%s", folder, name));
+    }
+}
+
+/* What is hidden is not gone into: it may be guarded itself, and is seldom of interest.
+ */
+static void look_through(struct look *look, struct nested *nested, const char *folder)
+{
+    DIR *dir = opendir(folder);
+    if (!dir)
+        return;
+    struct dirent *entry;
+    for (size_t i = 0; i < MAX_NAMES && (entry = readdir(dir)); i++) {
+        if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, ".."))
+            continue;
+        judge_nested(look, folder, entry->d_name);
+        if (entry->d_type == DT_DIR && entry->d_name[0] != '.')
+            add_nested(nested, arena_printf(look->arena, "%s/%s", folder, entry->d_name));
+    }
+    closedir(dir);
+}
+
+static void look_for_nested(struct look *look)
+{
+    const struct policy *policy = look->policy->policy;
+    struct nested nested = { .count = 0 };
+    for (size_t i = 0; i < policy->writable_count; i++)
+        if (policy->writable[i].path.len > 1)
+            add_nested(&nested, arena_cstr(look->arena, policy->writable[i].path));
+    look->is_nested = true;
+    while (nested.next < nested.count)
+        look_through(look, &nested, nested.folders[nested.next++]);
+    look->is_nested = false;
 }
 
 /* Is what lies in a folder of this name allowed to be written? */
@@ -192,6 +284,15 @@ static void add_folders(struct look *look)
     }
 }
 
+/* The gate refuses them too (paths.c). */
+static void add_settings(struct look *look)
+{
+    static const struct str places[] = { STR("/proc"), STR("/sys") };
+    for (size_t i = 0; i < ARRAY_LEN(places); i++)
+        if (place_is_writable(look->policy->policy, places[i]))
+            add_existing(look, KERNEL_READ_ONLY, places[i]);
+}
+
 void path_policy_kernel_rules(
         const struct path_policy *p, struct arena *arena, struct kernel_rules *out)
 {
@@ -203,8 +304,10 @@ void path_policy_kernel_rules(
     for (size_t i = 0; !policy->readable_all && i < policy->readable_count; i++)
         add_existing(&look, KERNEL_READABLE, policy->readable[i].path);
     add_folders(&look);
+    add_settings(&look);
     look_for_literals(&look, policy->home);
     look_for_literals(&look, policy->workspace_real);
+    look_for_nested(&look);
     look_for_allowed(&look, policy->home);
     look_for_allowed(&look, policy->workspace_real);
 }

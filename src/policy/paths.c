@@ -94,9 +94,19 @@ static bool refuse_malformed(struct str path, enum path_use use, struct refusal 
     return false;
 }
 
-/* Files of the kernel that reach devices, or the memory and the secrets of processes. */
-static bool is_special(struct str path, const char **rule)
+/* The settings of the machine have the shape of files. */
+static bool is_setting(struct str path)
 {
+    return path_is_in(path, STR("/proc")) || path_is_in(path, STR("/sys"));
+}
+
+/* Files of the kernel that reach devices, or the memory and the secrets of processes. */
+static bool is_special(struct str path, enum path_use use, const char **rule)
+{
+    if (use == PATH_WRITE && is_setting(path)) {
+        *rule = "nothing is written in /proc and /sys, where the kernel is set";
+        return true;
+    }
     if (str_starts(path, DEVICES) && !str_starts(path, SHARED_MEMORY) &&
             !str_is(path, "/dev/shm")) {
         *rule = "no device but /dev/null is used";
@@ -328,7 +338,7 @@ bool path_allowed(const struct path_policy *p, struct str canonical, enum path_u
         return refuse_malformed(canonical, use, why);
     if (str_eq(canonical, NULL_DEVICE))
         return true;
-    if (is_special(canonical, &rule))
+    if (is_special(canonical, use, &rule))
         return refuse_special(canonical, use, rule, why);
     auto_subject s = { 0 };
     subject_init(&s, canonical);

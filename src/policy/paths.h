@@ -69,6 +69,9 @@ struct kernel_rule {
     struct str path; /* real, absolute; NUL-terminated */
     bool is_dir;
     bool trusted_may; /* KERNEL_HIDDEN by deny-agent: a trusted program may read it */
+    /* Deeper in a writable path: a command that runs already may have made it, and then
+     * is not kept from it. */
+    bool is_nested;
 };
 
 struct kernel_rules {

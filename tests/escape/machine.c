@@ -6,6 +6,7 @@
 #include <ftw.h>
 #include <stdio.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 static const struct origin origin = { "built-in", 40 };
@@ -57,7 +58,8 @@ static void make_folders(const struct machine *m)
 {
     static const char *const folders[] = { "ws", "ws/.git", "ws/.kiro",
         "ws/.kiro/settings", "ws/.pyddock", "ws/.pyddock/tmp", "ws/tools",
-        "ws/tools/jobs", "ws/sub", "home", "home/.ssh", "home/.aws", "out" };
+        "ws/tools/jobs", "ws/sub", "ws/nested", "ws/nested/.git", "home", "home/.ssh",
+        "home/.aws", "out" };
     for (size_t i = 0; i < ARRAY_LEN(folders); i++)
         if (mkdir(machine_path(m, folders[i]), 0755))
             assert(!"folders can be made");
@@ -67,14 +69,18 @@ static void make_files(const struct machine *m)
 {
     static const char *const files[] = { "ws/a.txt", "ws/.git/config", "ws/.git/HEAD",
         "ws/.kiro/settings/mcp.json", "ws/.pyddock/pyddock.toml", "ws/tools/jobs/run.sh",
-        "ws/.env", "home/public.txt", "home/.npmrc", "home/.ssh/key",
-        "home/.aws/credentials", "out/f.txt" };
+        "ws/.env", "ws/nested/.git/config", "ws/nested/.npmrc", "home/public.txt",
+        "home/.npmrc", "home/.ssh/key", "home/.aws/credentials", "out/f.txt" };
     for (size_t i = 0; i < ARRAY_LEN(files); i++)
         machine_write(m, files[i], "SECRET\n");
     if (link(machine_path(m, "home/.ssh/key"), machine_path(m, "out/key2")) ||
             link(machine_path(m, "ws/.git/config"), machine_path(m, "ws/twin")) ||
             symlink(machine_path(m, "out"), machine_path(m, "ws/link")))
         assert(!"links can be made");
+    if (mkfifo(machine_path(m, "out/fifo"), 0666) ||
+            (!geteuid() &&
+                    mknod(machine_path(m, "out/zero"), S_IFCHR | 0666, makedev(1, 5))))
+        assert(!"special files can be made");
 }
 
 static struct policy_path *make_root(struct machine *m, const char *text, struct str path)

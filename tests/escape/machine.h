@@ -3,9 +3,9 @@
  * policy, scripts and a repository, a home with secrets, and something outside of both.
  *
  *   TOP/ws/{a.txt,twin,.git/{config,HEAD},.kiro/settings/mcp.json,.pyddock/{pyddock.toml,
- *           tmp/},tools/jobs/run.sh,link -> TOP/out}
+ *           tmp/},tools/jobs/run.sh,link -> TOP/out,nested/{.git/config,.npmrc}}
  *   TOP/home/{public.txt,.npmrc,.ssh/key,.aws/credentials}
- *   TOP/out/{f.txt,key2 (another name of .ssh/key)}
+ *   TOP/out/{f.txt,key2 (another name of .ssh/key),fifo,zero (a device, if we are root)}
  */
 #ifndef TESTS_MACHINE_H
 #define TESTS_MACHINE_H

@@ -171,13 +171,18 @@ static void test_what_is_refused_had_no_effect(void **state)
         { "cat /proc/$$/environ", "belongs to a process" },
         { "cat /proc/self/environ", "belongs to a process" },
         { "cat /dev/sda", "no device" },
+        { "echo x > /proc/sys/kernel/hostname", "nothing is written in /proc" },
+        { "rm nested/.git/config", "\"read-only\"" },
+        { "mv nested n", "[filesystem.guards]" },
+        { "cat nested/.npmrc", "\"deny-all\"" },
+        { "cp -r nested n2", "[filesystem.guards]" },
     };
     static const char *const files[] = { "ws/.git/config", "ws/.git/HEAD", "ws/twin",
         "ws/.kiro/settings/mcp.json", "ws/.pyddock/pyddock.toml", "ws/tools/jobs/run.sh",
-        "home/.npmrc", "home/.ssh/key", "out/f.txt" };
-    static const char *const absent[] = { "ws/g", "ws/k", "ws/p", "ws/t", "ws/n", "ws/c",
-        "ws/.npmrc", "ws/.GIT", "out/new", "home/new", "ws/.pyddock/tmpfoo",
-        "ws/.pyddock/pyddock.override.toml", "ws/tools/jobs/d" };
+        "ws/nested/.git/config", "home/.npmrc", "home/.ssh/key", "out/f.txt" };
+    static const char *const absent[] = { "ws/n2/.npmrc", "ws/g", "ws/k", "ws/p", "ws/t",
+        "ws/n", "ws/c", "ws/.npmrc", "ws/.GIT", "out/new", "home/new",
+        "ws/.pyddock/tmpfoo", "ws/.pyddock/pyddock.override.toml", "ws/tools/jobs/d" };
     for (size_t i = 0; i < ARRAY_LEN(table); i++) {
         expect_refused(f, table[i].command, table[i].rule);
         for (size_t j = 0; j < ARRAY_LEN(files); j++)
@@ -210,6 +215,8 @@ static void test_what_works(void **state)
     expect_run(f, "cat twin .git/config .env", "SECRET\nSECRET\nSECRET\n");
     expect_run(f, "echo 1 > n; mv n sub/m; ln sub/m sub/o; rm sub/m; cat sub/o", "1\n");
     expect_run(f, "mkdir -p sub/a/b .pyddock/tmp/x; rm -r sub/a; ls sub", "o\n");
+    expect_run(f, "cp -r .git g && cat g/config; cp -r tools/jobs j && rm -r g j",
+            "SECRET\n"); /* what is only not to be written is copied whole */
     expect_run(
             f, "echo 2 > $TMPDIR/t; mv $TMPDIR/t sub/t; cat sub/t; ls $TMPDIR", "2\nx\n");
 }
@@ -272,6 +279,9 @@ static void test_reads_are_restricted(void **state)
     expect_refused(f, "cat /etc/passwd", "readable_paths");
     expect_refused(f, "stat ../out/nothing", "readable_paths");
     expect_refused(f, "stat ../nothing/x", "readable_paths");
+    expect_refused(f, "cat ../out/../ws/a.txt", "readable_paths");
+    expect_refused(f, "cat ../nothing/../ws/a.txt", "readable_paths");
+    expect_refused(f, "cat link/../ws/a.txt", "readable_paths");
     expect_run(f, "cd ../ws/sub && pwd", "TOP/ws/sub\n");
 }
 

@@ -23,6 +23,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -90,6 +91,51 @@ MOVES(move_above_settings, "ws/.kiro", "ws/old")
 MOVES(move_over_config, "ws/a.txt", "ws/.git/config")
 LINKS(link_config, "ws/.git/config", "ws/config2")
 LINKS(link_script, "ws/tools/jobs/run.sh", "ws/run2")
+
+READS(read_nested_npmrc, "ws/nested/.npmrc")
+READS(read_device, "out/zero")
+WRITES(write_nested_config, "ws/nested/.git/config", O_TRUNC)
+WRITES(create_in_nested, "ws/nested/.git/commondir", O_CREAT)
+WRITES(write_fifo, "out/fifo", O_NONBLOCK)
+MOVES(move_nested, "ws/nested/.git", "ws/old")
+MOVES(move_above_nested, "ws/nested", "ws/old")
+
+/* One in the place of the other. */
+static bool exchange_scripts(const struct machine *m)
+{
+    return !syscall(SYS_renameat2, AT_FDCWD, machine_path(m, "ws/tools"), AT_FDCWD,
+            machine_path(m, "ws/sub"), RENAME_EXCHANGE);
+}
+
+/* A file without a name that gets one. */
+static bool link_nameless(const struct machine *m)
+{
+    char path[64];
+    auto_fd int fd =
+            open(machine_path(m, "ws/sub"), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0644);
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+    return fd >= 0 && !linkat(AT_FDCWD, path, AT_FDCWD,
+                              machine_path(m, "ws/.git/commondir"), AT_SYMLINK_FOLLOW);
+}
+
+static bool change_times_outside(const struct machine *m)
+{
+    auto_fd int fd = open(machine_path(m, "out/f.txt"), O_RDONLY | O_CLOEXEC);
+    return fd >= 0 && !futimens(fd, NULL);
+}
+
+static bool change_attributes_outside(const struct machine *m)
+{
+    auto_fd int fd = open(machine_path(m, "out/f.txt"), O_RDONLY | O_CLOEXEC);
+    return fd >= 0 && !fsetxattr(fd, "user.x", "x", 1, 0);
+}
+
+/* Opened for writing is enough: what is written there holds for the whole machine. */
+static bool open_setting(const struct machine *m UNUSED)
+{
+    auto_fd int fd = open("/proc/sys/kernel/hostname", O_WRONLY | O_CLOEXEC);
+    return fd >= 0 || !faccessat(AT_FDCWD, "/sys", W_OK, 0);
+}
 
 static bool remove_script(const struct machine *m)
 {
@@ -183,6 +229,18 @@ static const struct {
     { "move over .git/config", move_over_config },
     { "link .git/config", link_config },
     { "link a script", link_script },
+    { "read .npmrc in a folder", read_nested_npmrc },
+    { "write .git/config of another repository", write_nested_config },
+    { "create in another repository", create_in_nested },
+    { "move .git of another repository", move_nested },
+    { "move another repository", move_above_nested },
+    { "exchange what is above the scripts", exchange_scripts },
+    { "link a nameless file into .git", link_nameless },
+    { "read a device outside", read_device },
+    { "write to a FIFO outside", write_fifo },
+    { "change the times outside", change_times_outside },
+    { "change the attributes outside", change_attributes_outside },
+    { "open a setting of the kernel", open_setting },
     { "change the mode of .git/config", change_mode },
     { "change the mode outside", change_mode_outside },
     { "read the environment of the server", read_server },
@@ -322,10 +380,11 @@ static int try_without_view(const struct machine *m, uid_t user, attempt_fn *fn)
 static void expect_unharmed(const struct machine *m, const char *after)
 {
     static const char *const files[] = { "ws/.git/config", "ws/.kiro/settings/mcp.json",
-        "ws/.pyddock/pyddock.toml", "ws/tools/jobs/run.sh", "home/.npmrc",
-        "home/.ssh/key", "out/f.txt" };
-    static const char *const absent[] = { "ws/.git/commondir", "ws/tools/jobs/new.sh",
-        "ws/.pyddock/pyddock.override.toml", "out/new", "home/new" };
+        "ws/nested/.git/config", "ws/nested/.npmrc", "ws/.pyddock/pyddock.toml",
+        "ws/tools/jobs/run.sh", "home/.npmrc", "home/.ssh/key", "out/f.txt" };
+    static const char *const absent[] = { "ws/.git/commondir", "ws/nested/.git/commondir",
+        "ws/old", "ws/tools/jobs/new.sh", "ws/.pyddock/pyddock.override.toml", "out/new",
+        "home/new" };
     struct stat st;
     for (size_t i = 0; i < ARRAY_LEN(files); i++)
         if (!machine_holds(m, files[i], "SECRET\n") ||
@@ -403,6 +462,23 @@ static void test_reading_is_restricted(void **state UNUSED)
     machine_destroy(&m);
 }
 
+/* The kernel's settings are no files of anybody. */
+static void test_all_may_be_written(void **state UNUSED)
+{
+    struct machine m;
+    if (!can_mount(geteuid()))
+        skip();
+    machine_create(&m, geteuid());
+    m.policy.writable[0].path = STR("/");
+    m.paths = path_policy_create(&m.policy, m.arena);
+    assert_int_equal(try_in_child(&m, geteuid(), write_home), LET_THROUGH);
+    assert_int_equal(try_in_child(&m, geteuid(), open_setting), REFUSED);
+    assert_int_equal(try_in_child(&m, geteuid(), write_policy), REFUSED);
+    assert_int_equal(try_in_child(&m, geteuid(), read_device), REFUSED);
+    assert_int_equal(try_in_child(&m, geteuid(), open_disk), REFUSED);
+    machine_destroy(&m);
+}
+
 /* The names of what is not held. */
 static int report_status(const struct machine *m, uid_t user, char *text, size_t size)
 {
@@ -456,6 +532,7 @@ int main(void)
         cmocka_unit_test(test_as_an_ordinary_user),
         cmocka_unit_test(test_without_namespaces),
         cmocka_unit_test(test_reading_is_restricted),
+        cmocka_unit_test(test_all_may_be_written),
         cmocka_unit_test(test_the_status_says_what_is_held),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

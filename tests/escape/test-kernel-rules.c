@@ -46,9 +46,11 @@ static void test_what_is_there(void **state UNUSED)
     assert_string_equal(rules_of(&m), "hidden home/.aws/credentials (trusted may)\n"
                                       "hidden home/.npmrc\n"
                                       "hidden home/.ssh/ (trusted may)\n"
+                                      "hidden ws/nested/.npmrc\n"
                                       "read-only ws/.git/\n"
                                       "read-only ws/.kiro/settings/\n"
                                       "read-only ws/.pyddock/\n"
+                                      "read-only ws/nested/.git/\n"
                                       "read-only ws/tools/jobs/\n"
                                       "writable ws/\n"
                                       "writable ws/.pyddock/tmp/\n");
@@ -62,8 +64,10 @@ static void test_what_is_not_there(void **state UNUSED)
     assert_int_equal(rename(machine_path(&m, "ws/.git"), machine_path(&m, "was")), 0);
     assert_int_equal(rename(machine_path(&m, "ws/tools"), machine_path(&m, "tools")), 0);
     assert_int_equal(rename(machine_path(&m, "home"), machine_path(&m, "gone")), 0);
-    assert_string_equal(rules_of(&m), "read-only ws/.kiro/settings/\n"
+    assert_string_equal(rules_of(&m), "hidden ws/nested/.npmrc\n"
+                                      "read-only ws/.kiro/settings/\n"
                                       "read-only ws/.pyddock/\n"
+                                      "read-only ws/nested/.git/\n"
                                       "writable ws/\n"
                                       "writable ws/.pyddock/tmp/\n");
     machine_destroy(&m);
@@ -107,6 +111,73 @@ static void test_what_is_allowed(void **state UNUSED)
     machine_destroy(&m);
 }
 
+static void make_repository(const struct machine *m, const char *folder)
+{
+    assert_int_equal(mkdir(machine_path(m, folder), 0755), 0);
+    assert_int_equal(
+            mkdir(arena_printf(m->arena, "%s/%s/.git", m->top, folder), 0755), 0);
+}
+
+/* Other repositories and what lies about in them; nothing is looked for in folders that
+ * are hidden, nor behind links. */
+static void test_nested(void **state UNUSED)
+{
+    struct machine m;
+    machine_create(&m, geteuid());
+    make_repository(&m, "ws/one");
+    make_repository(&m, "ws/one/two");
+    make_repository(&m, "ws/.cache");
+    make_repository(&m, "out/three");
+    machine_write(&m, "ws/one/.npmrc", "x");
+    machine_write(&m, "ws/one/.npmrc.txt", "x");
+    assert_int_equal(mkdir(machine_path(&m, "ws/one/.kiro"), 0755), 0);
+    machine_write(&m, "ws/one/.kiro/settings.json", "x");
+    machine_write(&m, "ws/one/two/.GIT", "x");
+    const char *rules = rules_of(&m);
+    assert_non_null(strstr(rules, "read-only ws/one/.git/\n"));
+    assert_non_null(strstr(rules, "read-only ws/one/two/.git/\n"));
+    assert_non_null(strstr(rules, "read-only ws/one/two/.GIT\n"));
+    assert_non_null(strstr(rules, "read-only ws/one/.kiro/settings.json\n"));
+    assert_non_null(strstr(rules, "hidden ws/one/.npmrc\n"));
+    assert_null(strstr(rules, ".npmrc.txt"));
+    assert_null(strstr(rules, ".cache"));
+    assert_null(strstr(rules, "out/"));
+    machine_destroy(&m);
+}
+
+static void test_there_is_an_end(void **state UNUSED)
+{
+    struct machine m;
+    char path[64] = "ws/sub";
+    struct kernel_rules rules;
+    machine_create(&m, geteuid());
+    for (int i = 0; i < 300; i++) {
+        snprintf(path, sizeof(path), "ws/sub/%d", i);
+        make_repository(&m, path);
+    }
+    path_policy_kernel_rules(m.paths, m.arena, &rules);
+    assert_in_range(rules.count, 60, 150);
+    machine_destroy(&m);
+}
+
+/* Where all of the machine may be written, what sets the kernel may not. */
+static void test_settings(void **state UNUSED)
+{
+    struct machine m;
+    struct kernel_rules rules;
+    size_t found = 0;
+    machine_create(&m, geteuid());
+    m.policy.writable[0].path = STR("/");
+    m.paths = path_policy_create(&m.policy, m.arena);
+    path_policy_kernel_rules(m.paths, m.arena, &rules);
+    for (size_t i = 0; i < rules.count; i++)
+        found += rules.items[i].kind == KERNEL_READ_ONLY &&
+                 (str_is(rules.items[i].path, "/proc") ||
+                         str_is(rules.items[i].path, "/sys"));
+    assert_int_equal(found, 2);
+    machine_destroy(&m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -114,6 +185,9 @@ int main(void)
         cmocka_unit_test(test_what_is_not_there),
         cmocka_unit_test(test_links),
         cmocka_unit_test(test_what_is_allowed),
+        cmocka_unit_test(test_nested),
+        cmocka_unit_test(test_there_is_an_end),
+        cmocka_unit_test(test_settings),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

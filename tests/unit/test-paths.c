@@ -83,6 +83,22 @@ static const struct {
     { "/w/", "---" },
 };
 
+/* Where everything may be written there is still what sets the kernel. */
+static void test_settings(void **state UNUSED)
+{
+    struct path_world w;
+    path_world_init(&w, "*");
+    w.policy.writable[0].path = STR("/");
+    w.paths = path_policy_create(&w.policy, w.arena);
+    expect_uses(w.paths, "/etc/passwd", "lrw");
+    expect_uses(w.paths, "/proc", "lr-");
+    expect_uses(w.paths, "/proc/sys/kernel/core_pattern", "lr-");
+    expect_uses(w.paths, "/sys/kernel/uevent_helper", "lr-");
+    expect_uses(w.paths, "/proc/self/oom_score_adj", "---");
+    expect_uses(w.paths, "/processes/x", "lrw");
+    path_world_finish(&w);
+}
+
 static void test_decisions(void **state UNUSED)
 {
     struct path_world w;
@@ -324,6 +340,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_decisions),
+        cmocka_unit_test(test_settings),
         cmocka_unit_test(test_readable_paths),
         cmocka_unit_test(test_trees),
         cmocka_unit_test(test_refusals_name_the_rule),

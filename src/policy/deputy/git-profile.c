@@ -166,16 +166,16 @@ static bool is_held(
     if (!place_may_be_planted(call->base.policy, path))
         return true;
     for (size_t i = 0; i < rules->count; i++)
-        if (rules->items[i].kind == KERNEL_READ_ONLY &&
+        if (rules->items[i].kind == KERNEL_READ_ONLY && !rules->items[i].is_nested &&
                 path_is_in(path, rules->items[i].path))
             return true;
     return false;
 }
 
 /*
- * Is what was judged what git will read?  Below the top of the workspace the kernel holds
- * no repository: a command that runs at the same time could change its configuration, or
- * make another one nearer to where git starts.
+ * Is what was judged what git will read?  Below the top of the workspace a command that
+ * runs already may have made the repository, and could change its configuration, or make
+ * another one nearer to where git starts.
  */
 static bool is_repository_held(const struct git_call *call)
 {
