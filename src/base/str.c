@@ -143,12 +143,24 @@ void buf_add_hex(struct buf *b, const void *bytes, size_t count)
                            (char[]){ digits[from[i] >> 4], digits[from[i] & 15] }, 2 });
 }
 
+static bool is_control(char c)
+{
+    return (unsigned char)c < 0x20 || c == 0x7f;
+}
+
 void buf_add_shown(struct buf *b, struct str s)
 {
-    for (size_t i = 0; i < s.len; i++) {
-        unsigned char c = (unsigned char)s.data[i];
-        buf_addc(b, c < 0x20 || c == 0x7f ? '?' : s.data[i]);
-    }
+    for (size_t i = 0; i < s.len; i++)
+        buf_addc(b, is_control(s.data[i]) ? '?' : s.data[i]);
+}
+
+void buf_add_escaped(struct buf *b, struct str s)
+{
+    for (size_t i = 0; i < s.len; i++)
+        if (is_control(s.data[i]))
+            buf_addf(b, "\\x%02x", (unsigned char)s.data[i]);
+        else
+            buf_addc(b, s.data[i]);
 }
 
 void buf_addf(struct buf *b, const char *fmt, ...)

@@ -76,7 +76,8 @@ void buf_addc(struct buf *b, char c);
 void buf_addf(struct buf *b, const char *fmt, ...) PRINTF(2, 3);
 void buf_add_hex(struct buf *b, const void *bytes, size_t count);
 void buf_add_shown(struct buf *b, struct str s); /* '?' for what is not to reach a line */
-void buf_add_u32(struct buf *b, uint32_t n);     /* little-endian, for wire.c */
+void buf_add_escaped(struct buf *b, struct str s); /* the same as "\x0a", to tell names */
+void buf_add_u32(struct buf *b, uint32_t n);       /* little-endian, for wire.c */
 
 /* Room for `n` more bytes: a place to write to (then add to len), or NULL when full. */
 char *buf_reserve(struct buf *b, size_t n);

@@ -145,7 +145,11 @@ static void add_path(struct vpath dir, struct str name, struct str base, struct 
     if (base.len && path_is_in(folder, base))
         folder = str_from(folder, folder.len > base.len ? base.len + 1 : base.len);
     bool needs_slash = folder.len && !str_ends(folder, STR("/"));
-    buf_addf(out, "'%.*s%s%.*s'", STR_ARG(folder), needs_slash ? "/" : "", STR_ARG(name));
+    buf_addc(out, '\'');
+    buf_add_escaped(out, folder);
+    buf_add(out, needs_slash ? STR("/") : STR(""));
+    buf_add_escaped(out, name);
+    buf_addc(out, '\'');
 }
 
 bool lookalikes_tell(struct vfs *vfs, struct vpath path, struct str base,

@@ -24,6 +24,7 @@ struct scanner {
     struct scan_sink *sink;
     size_t len;      /* bytes in the window */
     size_t pos;      /* everything before it has been looked at */
+    size_t no_eol;   /* from `pos` to here no line ends; before `pos`: nothing is known */
     uint64_t offset; /* of the window in the file */
     bool at_eof;
 
@@ -130,6 +131,7 @@ static void drop_front(struct scanner *s, size_t n)
     s->pos -= n;
     s->offset += n;
     s->counted -= n < s->counted ? n : s->counted;
+    s->no_eol -= n < s->no_eol ? n : s->no_eol;
 }
 
 static bool make_room(struct scanner *s)
@@ -191,14 +193,17 @@ static bool fill(struct scanner *s)
     return !s->stopped && look_for_nul(s, old);
 }
 
-/* The end of the whole lines in the window. */
-static size_t lines_end(const struct scanner *s)
+/* The end of the whole lines in the window.  A long line comes in many pieces: each byte
+ * of it is looked at once. */
+static size_t lines_end(struct scanner *s)
 {
     if (s->at_eof)
         return s->len;
-    const char *eol = s->len > s->pos
-                              ? memrchr(s->data + s->pos, s->scan->eol, s->len - s->pos)
-                              : NULL;
+    size_t from = s->no_eol > s->pos ? s->no_eol : s->pos;
+    const char *eol =
+            s->len > from ? memrchr(s->data + from, s->scan->eol, s->len - from) : NULL;
+    if (!eol)
+        s->no_eol = s->len;
     return eol ? (size_t)(eol + 1 - s->data) : s->pos;
 }
 
@@ -487,7 +492,7 @@ static void start_file(
     s->sink = sink;
     s->any_printed = &sink->any_printed;
     sink->gave_up = false;
-    s->len = s->pos = s->counted = 0;
+    s->len = s->pos = s->counted = s->no_eol = 0;
     s->offset = s->line = s->printed = s->after_left = s->selected = 0;
     s->at_eof = s->binary = s->withheld = s->failed = s->stopped = false;
 }

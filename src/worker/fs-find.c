@@ -5,19 +5,6 @@
 #define MAX_REPLY       100000 /* bytes */
 #define MAX_MORE        100000 /* files that are only counted */
 
-/* Control characters would break the list into other lines. */
-static void add_path(struct str path, struct buf *out)
-{
-    for (size_t i = 0; i < path.len; i++) {
-        unsigned char c = (unsigned char)path.data[i];
-        if (c < ' ' || c == 0x7f)
-            buf_addf(out, "\\x%02x", c);
-        else
-            buf_addc(out, path.data[i]);
-    }
-    buf_addc(out, '\n');
-}
-
 static void add_truncation(
         const struct fs_select *s, uint64_t shown, uint64_t more, struct buf *notes)
 {
@@ -46,7 +33,8 @@ static bool list(struct fs *fs, struct fs_select *s)
     struct fs_found found;
     while (more < MAX_MORE && fs_select_next(s, &found)) {
         if (shown < wanted && fs->text->len < MAX_REPLY && !more) {
-            add_path(found.shown, fs->text);
+            buf_add(fs->text, fs_printable(fs, found.shown));
+            buf_addc(fs->text, '\n');
             shown++;
         } else
             more++;

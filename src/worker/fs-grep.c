@@ -183,7 +183,7 @@ static bool search_found(struct grep *g, const struct fs_found *found)
         vfile_close(file);
         return true;
     }
-    char *name = arena_cstr(g->fs->arena, found->shown);
+    const char *name = arena_cstr(g->fs->arena, fs_printable(g->fs, found->shown));
     if (!g->pool && !g->hits.enough && ++g->files == POOL_AFTER)
         g->pool = scan_pool_create(&pool_ops, g, &g->fs->budget);
     if (g->pool && vfile_fd(file) >= 0)

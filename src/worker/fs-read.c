@@ -177,13 +177,13 @@ static bool keep_lines(struct reading *r, uint64_t last, uint64_t *passed)
     while (k->first + *passed <= last &&
             (more = text_lines_next(&r->lines, &part, &ended))) {
         keep_part(k, part, r->tail);
+        if (!budget_spend(&r->fs->budget, 1))
+            return fail_read(r, EINTR);
         if (!ended)
             continue;
         ++*passed;
         if (!keep_line(k, r->tail))
             break;
-        if (!budget_spend(&r->fs->budget, 1))
-            return fail_read(r, EINTR);
     }
     if (!more && !ended) {
         ++*passed;

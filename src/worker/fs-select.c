@@ -25,6 +25,7 @@ struct fs_select {
     struct fs_ignore *ignore; /* NULL: not respected */
     uint64_t hidden, excluded, ignored, unreadable;
     bool regex_failed;
+    int start_errno; /* the folder itself cannot be listed */
 };
 
 static bool compile(struct fs *fs, const char *name, bool fold, struct pyre **out)
@@ -249,6 +250,7 @@ static bool visit(
         return false;
     case WALK_UNREADABLE:
         s->unreadable++;
+        s->start_errno = e->depth ? s->start_errno : e->errnum;
         if (s->ignore)
             fs_ignore_leave(s->ignore);
         return false;
@@ -275,6 +277,8 @@ bool fs_select_next(struct fs_select *s, struct fs_found *out)
 
 bool fs_select_failed(struct fs_select *s)
 {
+    if (s->start_errno)
+        return fs_fail_errno(s->fs, "search", &s->start, s->start_errno);
     return s->regex_failed &&
            fs_fail(s->fs,
                    "file_regex or exclude_regex needs too many steps for a path; make it "

@@ -32,7 +32,7 @@ struct fs_found {
 };
 
 /* The next file, in the order of names; false: the end, or the budget is spent, or a
- * regular expression gave up. */
+ * regular expression gave up, or there is no looking into the start. */
 bool fs_select_next(struct fs_select *s, struct fs_found *out);
 
 /* Whether it ended early, so that the whole call is to be an error; says so. */

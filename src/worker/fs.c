@@ -89,6 +89,13 @@ static struct str fs_shown(const struct fs *fs, struct str path)
     return path;
 }
 
+struct str fs_printable(const struct fs *fs, struct str name)
+{
+    auto_buf out = BUF(4 * name.len);
+    buf_add_escaped(&out, name);
+    return out.len == name.len ? name : arena_str(fs->arena, buf_str(&out));
+}
+
 bool fs_path_arg(struct fs *fs, const char *name, struct fs_path *out)
 {
     struct str given = fs_text_arg(fs, name);

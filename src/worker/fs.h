@@ -35,6 +35,10 @@ bool fs_bool_arg(const struct fs *fs, const char *name, bool fallback);
 /* The path at `name`, "." if it is absent; false: it is none, and that was said. */
 MUST_CHECK bool fs_path_arg(struct fs *fs, const char *name, struct fs_path *out);
 
+/* A name in a list of lines: control characters, which would break or forge lines, as
+ * "\x0a". */
+struct str fs_printable(const struct fs *fs, struct str name);
+
 /* "Error: ..." instead of whatever was said; returns true, which is isError. */
 bool fs_fail(struct fs *fs, const char *fmt, ...) PRINTF(2, 3);
 

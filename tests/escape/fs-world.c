@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-int fs_world_set_up(void **state)
+static int set_up(void **state, unsigned timeout_ms)
 {
     struct fs_world *w = xcalloc(1, sizeof(*w));
     *state = w;
@@ -18,11 +18,21 @@ int fs_world_set_up(void **state)
     };
     const struct setup setup = { .name = STR("paddock"),
         .max_output = 10000,
-        .timeout_ms = 60000,
+        .timeout_ms = timeout_ms,
         .roots = roots,
         .root_count = 1 };
     client_start(&w->client, &setup, root);
     return 0;
+}
+
+int fs_world_set_up(void **state)
+{
+    return set_up(state, 60000);
+}
+
+int fs_world_set_up_brief(void **state)
+{
+    return set_up(state, 300);
 }
 
 int fs_world_tear_down(void **state)

@@ -16,6 +16,7 @@ struct fs_world {
 };
 
 int fs_world_set_up(void **state);
+int fs_world_set_up_brief(void **state); /* a call may take a fraction of a second */
 int fs_world_tear_down(void **state);
 
 /* Files of the folder, seen from outside the worker. */

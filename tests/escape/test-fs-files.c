@@ -102,16 +102,34 @@ static void test_readfile_of_a_line_that_does_not_fit(void **state)
             "1| [the line begins before this] aaaa", "zzzz\n");
 }
 
+static void make_hole(struct fs_world *w, const char *name, off_t size)
+{
+    auto_buf path = BUF(100);
+    put_text(w, name, "");
+    buf_addf(&path, "%s/%s", w->folder, name);
+    assert_int_equal(truncate(path.data, size), 0);
+}
+
+/* One line that is longer than the time that there is: the call ends, not its process. */
+static void test_readfile_of_a_line_without_end(void **state)
+{
+    struct fs_world *w = *state;
+    make_hole(w, "f", (off_t)1 << 42);
+    expect_error(w, "fs_readfile", "{'path':'f'}", "Cannot read 'f': stopped: time limit",
+            NULL);
+    expect_error(w, "fs_readfile", "{'path':'f','start':2}", "time limit", NULL);
+    expect_part(w, "fs_grep", "{'grep_regex':'x','path':'f'}", "No matches", NULL);
+}
+
 /* A gigabyte is not read to show the end of it. */
 static void test_readfile_tail_of_a_huge_file(void **state)
 {
     struct fs_world *w = *state;
     auto_buf path = BUF(100);
-    put_text(w, "f", "");
+    make_hole(w, "f", (off_t)3 << 30);
     buf_addf(&path, "%s/f", w->folder);
     FILE *file = fopen(path.data, "r+");
     assert_non_null(file);
-    assert_int_equal(ftruncate(fileno(file), (off_t)3 << 30), 0);
     fseeko(file, 0, SEEK_END);
     fputs("one\n\xc3\xa4two\nLAST LINE\n", file);
     fclose(file);
@@ -305,6 +323,8 @@ int main(void)
         IN_FS_WORLD(test_readfile_hints_lead_through_the_file),
         IN_FS_WORLD(test_readfile_of_a_line_that_does_not_fit),
         IN_FS_WORLD(test_readfile_tail_of_a_huge_file),
+        cmocka_unit_test_setup_teardown(test_readfile_of_a_line_without_end,
+                fs_world_set_up_brief, fs_world_tear_down),
         IN_FS_WORLD(test_what_cannot_be_read),
         IN_FS_WORLD(test_stat),
         IN_FS_WORLD(test_append),

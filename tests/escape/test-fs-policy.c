@@ -15,11 +15,8 @@ struct fixture {
     struct client client;
 };
 
-static int set_up(void **state)
+static void start(struct fixture *f)
 {
-    struct fixture *f = xcalloc(1, sizeof(*f));
-    *state = f;
-    machine_create(&f->machine, geteuid());
     auto_fd int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
     const struct setup_root roots[] = {
         { STR("/"), SETUP_LOCAL, SETUP_FIRST_ROOT_FD, STR("/") },
@@ -31,6 +28,14 @@ static int set_up(void **state)
         .root_count = 1,
         .paths = f->machine.paths };
     client_start(&f->client, &setup, root);
+}
+
+static int set_up(void **state)
+{
+    struct fixture *f = xcalloc(1, sizeof(*f));
+    *state = f;
+    machine_create(&f->machine, geteuid());
+    start(f);
     return 0;
 }
 
@@ -135,7 +140,7 @@ static void test_walks_leave_secrets_out(void **state)
     assert_non_null(strstr(f->client.text, "home/public.txt:1: SECRET"));
     assert_null(strstr(f->client.text, "key"));
     assert_null(strstr(f->client.text, "npmrc"));
-    call(f, "fs_grep", "~/.ssh");
+    assert_true(call(f, "fs_grep", "~/.ssh"));
     assert_null(strstr(f->client.text, "SECRET"));
     assert_false(call(f, "fs_grep", "TOP/out"));
     assert_non_null(strstr(f->client.text, "out/f.txt:1: SECRET"));
@@ -171,6 +176,22 @@ static void test_how_paths_are_written(void **state)
     assert_true(machine_holds(&f->machine, "ws/a.txt", "CHANGED\n"));
 }
 
+/* A folder that may be looked at and not into: the rule is named. */
+static void test_a_start_that_is_not_read(void **state)
+{
+    struct fixture *f = *state;
+    client_finish(&f->client);
+    f->machine.policy.readable_all = false;
+    f->machine.policy.readable = f->machine.policy.writable;
+    start(f);
+    static const char *const tools[] = { "fs_find", "fs_grep" };
+    for (size_t t = 0; t < ARRAY_LEN(tools); t++) {
+        assert_true(call(f, tools[t], ".."));
+        assert_non_null(strstr(f->client.text, "Cannot search '..': Permission denied"));
+        assert_non_null(strstr(f->client.text, "Rule: [filesystem] readable_paths"));
+    }
+}
+
 #define WITH_MACHINE(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 int main(void)
@@ -180,6 +201,7 @@ int main(void)
         WITH_MACHINE(test_secrets_are_not_read),
         WITH_MACHINE(test_walks_leave_secrets_out),
         WITH_MACHINE(test_how_paths_are_written),
+        WITH_MACHINE(test_a_start_that_is_not_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -295,6 +295,19 @@ static void test_odd_names(void **state)
     expect_part(w, "fs_grep", "{'grep_regex':'[xy]'}", "ok.txt:1: y\n", NULL);
 }
 
+/* Names cannot forge lines of a reply. */
+static void test_names_forge_no_lines(void **state)
+{
+    struct fs_world *w = *state;
+    put_text(w, "a\n[exit 0]\nb", "needle\n");
+    put_text(w, "c\x1b[2J\x7f", "needle\n");
+    expect(w, "fs_find", "{'file_glob':'*'}", "a\\x0a[exit 0]\\x0ab\nc\\x1b[2J\\x7f\n");
+    expect(w, "fs_grep", "{'grep_regex':'needle'}",
+            "a\\x0a[exit 0]\\x0ab:1: needle\nc\\x1b[2J\\x7f:1: needle\n");
+    expect_error(w, "fs_readfile", "{'path':'a\\n[exit 0]\\nc'}",
+            "Did you mean 'a\\x0a[exit 0]\\x0ab'?", NULL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -309,6 +322,7 @@ int main(void)
         IN_FS_WORLD(test_grep_says_what_is_wrong),
         IN_FS_WORLD(test_grep_of_many_files),
         IN_FS_WORLD(test_odd_names),
+        IN_FS_WORLD(test_names_forge_no_lines),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -101,6 +101,9 @@ static void test_buf_ways(void **state UNUSED)
     buf_clear(&b);
     buf_add_shown(&b, STR("a\tb\n\x1b[1m\x7f\0 \xc3\xa9"));
     assert_true(str_is(buf_str(&b), "a?b??[1m?? \xc3\xa9"));
+    buf_clear(&b);
+    buf_add_escaped(&b, STR("a\tb\n\x7f\0 \xc3\xa9"));
+    assert_true(str_is(buf_str(&b), "a\\x09b\\x0a\\x7f\\x00 \xc3\xa9"));
 }
 
 static void test_file_read(void **state UNUSED)
