@@ -168,6 +168,7 @@ static void test_secrets_do_not_come_through(void **state)
         "hunter2hunter2\"]}",
         "{\"command\":\"mysql\",\"args\":[\"--password\",\"hunter2\",\"-h\",\"db\"]}",
         "{\"command\":\"mysql\",\"args\":[\"--password=hunter2\"]}",
+        "{\"command\":\"curl\",\"args\":[\"-u\",\"bob:a hunter2\"]}",
         "{\"command\":\"env\",\"env\":{\"GITHUB_TOKEN\":\"hunter2\",\"A\":\"b\"}}",
         "{\"nested\":{\"secret\":{\"deep\":[\"hunter2\",2]}}}",
         "{\"url\":\"https://me:hunter2@host/\"}",

@@ -95,6 +95,19 @@ static void test_text(void **state)
         { "the bearer is me", "the bearer is me" },
         { "author=me", "author=me" },
         { "token=", "token=" },
+        { "password=a\\ b c", "password=*** c" },
+        { "password=a\"b\"c d", "password=*** d" },
+        { "password='a'b c", "password='*** c" },
+        { "password=a,b --x", "password=*** --x" },
+        { "\"password=a\",\"b\"", "\"password=***\",\"b\"" },
+        { "token=`cat x`; y", "token=`***`; y" },
+        { "token=$(cat x) y", "token=$(***) y" },
+        { "curl -u bob:hunter2 https://h", "curl -u bob:*** https://h" },
+        { "curl --user 'bob:a b' -v", "curl --user 'bob:***' -v" },
+        { "['-u', 'bob:x', '-v']", "['-u', 'bob:***', '-v']" },
+        { "curl --user=bob:x", "curl --user=bob:***" },
+        { "git push -u origin main", "git push -u origin main" },
+        { "x-u a:b", "x-u a:b" },
         { "a-" GHP "-token=x", "a-***-token=***" },
         { "b." GHP ".token=x", "b.***.token=***" },
     };
@@ -121,8 +134,8 @@ static void test_shapes(void **state)
 static void test_is_linear(void **state)
 {
     (void)state;
-    static const char *const parts[] = { "eyJ-", "eyJ.", "sk-", "://a:", "token ",
-        "--token ", "bearer ", "-----BEGIN ", "token=\"\"", "a.token-", "\"",
+    static const char *const parts[] = { "eyJ-", "eyJ.", "sk-", "://a:", "token ", "-u a",
+        "-u ", "--token ", "bearer ", "-----BEGIN ", "token=\"\"", "a.token-", "\"",
         "eyJa.eyJ " };
     enum { SIZE = 1 << 20 };
     auto_free char *text = xmalloc(SIZE);

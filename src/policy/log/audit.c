@@ -94,18 +94,37 @@ static bool is_secret_option(const json_t *value)
            mask_is_secret_name(s);
 }
 
+/* `-u` alone: what follows is NAME:PASSWORD. */
+static bool is_user_option(const json_t *value)
+{
+    struct str s = json_str(value);
+    return str_is(s, "-u") || str_is(s, "--user") || str_is(s, "--proxy-user");
+}
+
+static void add_credentials(struct arguments *a, struct str text)
+{
+    auto_buf masked = BUF(MAX_TEXT + sizeof(MASK));
+    buf_add(&masked, str_cut(&text, ':'));
+    buf_add(&masked, STR(":" MASK));
+    json_write_text(buf_str(&masked), a->out);
+}
+
 static void add_array(
         struct arguments *a, struct str key, const json_t *array, bool secret)
 {
     size_t i;
-    json_t *item;
-    bool next = false;
+    json_t *item, *before = NULL;
     buf_addc(a->out, '[');
     json_array_foreach (array, i, item) {
         if (i)
             buf_addc(a->out, ',');
-        add_value(a, key, item, secret || next);
-        next = is_secret_option(item);
+        struct str text = json_str(item);
+        if (is_user_option(before) && !secret && text.len <= MAX_TEXT &&
+                memchr(text.data, ':', text.len))
+            add_credentials(a, text);
+        else
+            add_value(a, key, item, secret || is_secret_option(before));
+        before = item;
     }
     buf_addc(a->out, ']');
 }

@@ -7,6 +7,8 @@
 #define MAX_WORDS 12 /* of a name */
 #define MAX_LABEL 40 /* between "BEGIN " and "PRIVATE KEY" */
 
+#define MAX_CREDENTIALS 1024 /* of "-u NAME:PASSWORD" */
+
 static bool is_alnum(char c)
 {
     return isalnum((unsigned char)c);
@@ -284,18 +286,28 @@ static struct span find_bearer(struct str text, size_t at)
     return len < 8 ? (struct span){ 0, 0 } : (struct span){ kept, kept + len };
 }
 
-/* The end of a value: its closing quote, or what ends a word. */
-static size_t find_value_end(struct str text, size_t at, char quote)
+/* Where a quoted value ends. */
+static size_t find_quote(struct str text, size_t at, char quote)
 {
-    static const char ends[] = " \t\r\n&;,\"'`)}]<>";
     size_t i = at;
-    while (i < text.len && (quote ? text.data[i] != quote
-                                  : !text.data[i] || !strchr(ends, text.data[i]))) {
-        if (quote && text.data[i] == '\\' && i + 1 < text.len)
-            i++;
-        i++;
-    }
+    while (i < text.len && text.data[i] != quote)
+        i += text.data[i] == '\\' && i + 1 < text.len ? 2 : 1;
     return i;
+}
+
+/* Where a word ends.  A comma, or a quote of a shell, may stand in the middle of one. */
+static size_t find_word_end(struct str text, size_t at)
+{
+    static const char ends[] = " \t\r\n&;`)}]<>", joins[] = ",\"'";
+    size_t i = at;
+    for (; i < text.len; i++) {
+        char c = text.data[i], next = i + 1 < text.len ? text.data[i + 1] : 0;
+        bool joined = i > at && is_alnum(next);
+        if (c && (strchr(ends, c) || (strchr(joins, c) && !joined)))
+            break;
+        i += c == '\\' && next;
+    }
+    return i < text.len ? i : text.len;
 }
 
 static size_t skip_blanks(struct str text, size_t at)
@@ -332,11 +344,53 @@ static size_t find_value(struct str text, size_t at, bool option)
     return option ? find_value_beside(text, after) : 0;
 }
 
+/* What ends a value that is quoted in some way; *at is moved behind its beginning. */
+static char take_quote(struct str text, size_t *at)
+{
+    struct str rest = str_from(text, *at);
+    bool is_command = str_starts(rest, STR("$("));
+    bool is_quoted = is_quote(text, *at) || str_starts(rest, STR("`"));
+    char quote = is_command ? ')' : is_quoted ? text.data[*at] : 0;
+    *at += is_command ? 2 : is_quoted;
+    return quote;
+}
+
+/* The end of the value at `at`; behind a quoted part a word may go on, as in 'a'b. */
+static size_t find_value_end(struct str text, size_t at, char quote)
+{
+    if (!quote)
+        return find_word_end(text, at);
+    size_t end = find_quote(text, at, quote);
+    bool goes_on = end + 1 < text.len && is_alnum(text.data[end + 1]);
+    return goes_on ? find_word_end(text, end + 1) : end < text.len ? end : text.len;
+}
+
+/* -u NAME:PASSWORD, as curl and others have it. */
+static struct span find_credentials(struct str text, size_t at)
+{
+    static const char *const options[] = { "--proxy-user", "--user", "-u" };
+    struct str rest = str_sub(text, at, MAX_CREDENTIALS);
+    size_t len = 0;
+    for (size_t i = 0; i < ARRAY_LEN(options) && !len; i++)
+        len = str_starts(rest, str_of(options[i])) ? strlen(options[i]) : 0;
+    size_t from = len ? find_value(rest, len, true) : 0;
+    if (!from)
+        return (struct span){ 0, 0 };
+    char quote = take_quote(rest, &from);
+    size_t end = find_value_end(rest, from, quote);
+    const char *colon = memchr(rest.data + from, ':', end - from);
+    size_t kept = colon ? (size_t)(colon - rest.data) + 1 : end;
+    return kept < end ? (struct span){ kept, end } : (struct span){ 0, 0 };
+}
+
 /* NAME=VALUE and its kin, if the name is that of a secret. */
 static struct span find_named(struct str text, size_t at)
 {
     if (!is_name(text.data[at]) || (at && is_name(text.data[at - 1])))
         return (struct span){ 0, 0 };
+    struct span credentials = find_credentials(text, at);
+    if (credentials.len)
+        return credentials;
     size_t name = run_length(text, at, "_-.");
     struct str end_of_name = str_sub(text, at + (name > MAX_NAME ? name - MAX_NAME : 0),
             name > MAX_NAME ? MAX_NAME : name);
@@ -345,7 +399,7 @@ static struct span find_named(struct str text, size_t at)
     size_t from = find_value(text, at + name, text.data[at] == '-');
     if (!from)
         return (struct span){ 0, 0 };
-    char quote = is_quote(text, from) ? text.data[from++] : 0;
+    char quote = take_quote(text, &from);
     from += scheme_length(text, from);
     size_t to = find_value_end(text, from, quote);
     return to > from ? (struct span){ from - at, to - at } : (struct span){ 0, 0 };

@@ -21,7 +21,8 @@ bool mask_has_secret(struct str text);
 
 /*
  * Append `text` with the secrets replaced: those that have a shape, and what follows a
- * secret name (`token=x`, `"apiKey": "x"`, `--password x`, `Authorization: Bearer x`).
+ * secret name (`token=x`, `"apiKey": "x"`, `--password x`, `Authorization: Bearer x`) or
+ * a user's (`-u bob:x`).
  */
 void mask_text(struct str text, struct buf *out);
 
