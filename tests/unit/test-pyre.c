@@ -175,7 +175,7 @@ static void test_translate(void **state UNUSED)
         { "(?P<x>a)(?P=x)", 0, "(a)\\g{1}" },
         { "a{,3}+", 0, "a{0,3}+" },
         { "(?#no)a(?x: b # c\n)", 0, "a(?:b)" },
-        { "a-b/c:d", 0, "a\\-b/c:d" },
+        { "a-b/c:d", 0, "a\\-b/c\\:d" },
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct error err = { 0 };

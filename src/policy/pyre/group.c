@@ -132,7 +132,7 @@ static bool read_condition(struct py_reader *r, unsigned *out)
         return py_fail(r, at, "bad group number");
     *out = (unsigned)number;
     r->conditions[r->condition_count++] = (struct py_condition){ *out, at };
-    return !r->lookbehind_groups || py_check_reference(r, *out, r->at);
+    return true;
 }
 
 /* (?(1)yes|no), behind the second parenthesis. */
@@ -140,7 +140,8 @@ static bool read_conditional(struct py_reader *r, struct py_sequence *s, size_t 
 {
     unsigned group = 0;
     struct py_width yes = { 0 }, no = { 0 };
-    if (!read_condition(r, &group))
+    if (!read_condition(r, &group) ||
+            (r->lookbehind_groups && !py_check_reference(r, group, r->at)))
         return false;
     if (++r->depth > MAX_DEPTH)
         return py_fail(

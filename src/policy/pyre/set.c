@@ -52,7 +52,8 @@ static void put_code(struct buf *out, uint32_t code)
         buf_addf(out, "\\x{%x}", code);
         return;
     }
-    if (code < 128 && !word && !strchr(" \"%&',/:;<=>@`~!", (int)code))
+    /* In a set ":" and "=" would make a class of POSIX, [:x:] and [=x=]. */
+    if (code < 128 && !word && !strchr(" \"%&',/;<>@`~!", (int)code))
         buf_addc(out, '\\');
     buf_add(out, (struct str){ bytes, utf8_encode(code, bytes) });
 }
