@@ -144,7 +144,8 @@ static bool serve(const struct workspace_options *o, struct error *err)
         .root_count = 1,
         .paths = w.paths,
         .events = audit_wants_events(w.audit),
-        .hashes = w.audit && w.policy->audit_log.path.len };
+        .hashes = w.audit && w.policy->audit_log.path.len,
+        .programs = w.policy->has_shell && (!o->only || strstr(o->only, "run_shell")) };
     const struct serve_config config = {
         .instructions = o->face->instructions,
         .setup = &setup,

@@ -40,6 +40,7 @@ void setup_write(const struct setup *s, struct buf *out)
         json_object_set_new(object, "paths", path_policy_json(s->paths));
     json_object_set_new(object, "events", json_boolean(s->events));
     json_object_set_new(object, "hashes", json_boolean(s->hashes));
+    json_object_set_new(object, "programs", json_boolean(s->programs));
     json_write(object, out);
     json_decref(object);
 }
@@ -170,6 +171,7 @@ static bool parse_fields(
     out->read_only = json_is_true(json_object_get(object, "read_only"));
     out->events = json_is_true(json_object_get(object, "events"));
     out->hashes = json_is_true(json_object_get(object, "hashes"));
+    out->programs = json_is_true(json_object_get(object, "programs"));
     return take_text(object, "name", arena, &out->name, err) &&
            take_positive(object, "max_output", &out->max_output, err) &&
            take_positive(object, "timeout_ms", &out->timeout_ms, err) &&

@@ -47,6 +47,7 @@ struct setup {
     const struct path_policy *paths; /* NULL: the roots are all there is */
     bool events;                     /* each use of a file is noted (`serve --debug`) */
     bool hashes;                     /* of files that are replaced, before and after */
+    bool programs;                   /* there is a tool run_shell beside the shell */
 };
 
 /* Append the JSON. */

@@ -80,14 +80,22 @@ static struct interpreter parse_first_line(struct shell *sh, struct str line)
         .arg = rest.len ? arena_cstr(sh->arena, rest) : NULL };
 }
 
+static const char *no_programs(struct shell *sh)
+{
+    static const char none[] =
+            "no program can be started here, only builtins and scripts";
+    const char *others = sh->session->programs;
+    return others ? arena_printf(sh->arena, "%s; %s starts those that are approved", none,
+                            others)
+                  : none;
+}
+
 static int run_by(struct shell *sh, const struct interpreter *by, int argc, char **argv)
 {
     const struct command *command = command_find(str_of(by->name));
     if (!command) {
-        shell_err(sh,
-                "%s: cannot be run: it wants '%s', and no program can be started here, "
-                "only builtins",
-                argv[0], by->name);
+        shell_err(sh, "%s: cannot be run: it wants '%s', and %s", argv[0], by->name,
+                no_programs(sh));
         return 126;
     }
     char **args = arena_alloc(sh->arena, ((size_t)argc + 3) * sizeof(char *));
@@ -112,10 +120,7 @@ int exec_file(struct shell *sh, int argc, char **argv)
     struct str line = { bytes, len };
     line = str_cut(&line, '\n');
     if (memchr(line.data, 0, line.len)) {
-        shell_err(sh,
-                "%s: cannot execute binary file: no program can be started here, only "
-                "builtins and scripts",
-                argv[0]);
+        shell_err(sh, "%s: cannot execute binary file: %s", argv[0], no_programs(sh));
         return 126;
     }
     struct interpreter by = parse_first_line(sh, line);

@@ -99,6 +99,7 @@ struct shell *shell_create(const struct shell_options *options)
     struct shell *sh = xcalloc(1, sizeof(*sh));
     sh->vfs = options->vfs;
     sh->name = options->name ? options->name : "mcpath";
+    sh->programs = options->programs;
     sh->sched = sched_create(NULL);
     sh->session = sh;
     sh->vars = vars_create();

@@ -21,6 +21,7 @@ struct shell_options {
     const char *name; /* $0, and what stands before messages: "mcpath" */
     struct vpath cwd;
     const char *const *env; /* "NAME=value", NULL-terminated; exported; NULL: none */
+    const char *programs;   /* what starts programs, for messages; NULL: nothing does */
 };
 
 struct shell_limits {

@@ -114,6 +114,7 @@ struct shell {
     struct shell *parent;  /* NULL: the session's shell */
     struct shell *session; /* the outermost one */
     const char *name;      /* before messages */
+    const char *programs;  /* what starts programs, or NULL */
 
     struct vars *vars;
     struct functions *functions;

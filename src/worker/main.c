@@ -104,6 +104,7 @@ static void open_shell(struct worker *w, const struct view *view, struct arena *
         .name = arena_cstr(arena, view->setup->name),
         .cwd = view_cwd(view, arena),
         .env = view_env(view, arena),
+        .programs = view->setup->programs ? "the tool run_shell" : NULL,
     };
     w->shell = shell_create(&options);
 }
