@@ -142,6 +142,58 @@ size_t utf8_offset(struct str s, size_t chars)
     return at;
 }
 
+static size_t cost_of(size_t bytes)
+{
+    return bytes > 2 ? bytes : 1;
+}
+
+size_t utf8_cost(struct str s)
+{
+    size_t cost = 0;
+    for (struct str rest = s; rest.len;) {
+        size_t ascii = ascii_run(rest);
+        uint32_t code;
+        cost += ascii;
+        rest = str_from(rest, ascii);
+        size_t n = rest.len ? utf8_decode(rest, &code) : 0;
+        cost += rest.len ? cost_of(n) : 0;
+        rest = str_from(rest, n ? n : rest.len ? 1 : 0);
+    }
+    return cost;
+}
+
+size_t utf8_cost_offset(struct str s, size_t cost)
+{
+    size_t at = 0;
+    while (at < s.len) {
+        uint32_t code;
+        size_t n = utf8_decode(str_from(s, at), &code);
+        if (cost_of(n) > cost)
+            break;
+        cost -= cost_of(n);
+        at += n ? n : 1;
+    }
+    return at;
+}
+
+size_t utf8_cost_tail(struct str s, size_t cost)
+{
+    size_t at = s.len;
+    while (at) {
+        uint32_t code;
+        size_t n = 1;
+        while (n < 4 && n < at && ((unsigned char)s.data[at - n] & 0xc0) == 0x80)
+            n++;
+        if (utf8_decode(str_sub(s, at - n, n), &code) != n)
+            n = 1;
+        if (cost_of(n) > cost)
+            break;
+        cost -= cost_of(n);
+        at -= n;
+    }
+    return s.len - at;
+}
+
 void utf8_repair(struct str s, struct buf *out)
 {
     while (s.len) {

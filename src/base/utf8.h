@@ -30,6 +30,19 @@ size_t utf8_count(struct str s);
 /* Bytes of the first `chars` characters of `s` (all of it if it has fewer). */
 size_t utf8_offset(struct str s, size_t chars);
 
+/*
+ * How long a text is for a model that reads it, which is what replies are limited by: a
+ * character counts for one, but from three bytes on (East Asian scripts, emoji) for as
+ * many as it has bytes.
+ */
+size_t utf8_cost(struct str s);
+
+/* Bytes of the longest start of `s` that costs no more than `cost`. */
+size_t utf8_cost_offset(struct str s, size_t cost);
+
+/* Bytes of the longest end of `s` that costs no more than `cost`. */
+size_t utf8_cost_tail(struct str s, size_t cost);
+
 /* Append `s`, each maximal bad part (W3C practice) replaced by U+FFFD. */
 void utf8_repair(struct str s, struct buf *out);
 

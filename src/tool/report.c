@@ -45,17 +45,6 @@ static void leave_out(struct gap *gap, struct str text)
     gap->lines += str_count(text, '\n');
 }
 
-/* The last `chars` characters of valid UTF-8. */
-static struct str last_chars(struct str s, size_t chars)
-{
-    size_t at = s.len;
-    while (at && chars) {
-        at--;
-        chars -= !is_continuation(s.data[at]);
-    }
-    return str_from(s, at);
-}
-
 static bool is_mark(struct str line)
 {
     static const char *const marks[] = { "--- STDOUT ---", "--- STDERR ---",
@@ -91,8 +80,9 @@ static void write_gap(const struct gap *gap, const char *what, struct buf *out)
 static void write_cut(struct str head, struct str tail, struct gap gap, const char *what,
         struct buf *out)
 {
-    struct str shown_head = str_sub(head, 0, utf8_offset(head, HEAD_CHARS));
-    struct str shown_tail = last_chars(tail, REPORT_MAX_CHARS - HEAD_CHARS);
+    struct str shown_head = str_sub(head, 0, utf8_cost_offset(head, HEAD_CHARS));
+    size_t end = utf8_cost_tail(tail, REPORT_MAX_CHARS - HEAD_CHARS);
+    struct str shown_tail = str_from(tail, tail.len - end);
     leave_out(&gap, str_from(head, shown_head.len));
     leave_out(&gap, str_sub(tail, 0, tail.len - shown_tail.len));
     add_text(shown_head, out);
@@ -110,11 +100,11 @@ static void report_whole(
     auto_buf text = BUF(bytes.max * 3);
     clean_text(buf_str(&bytes), raw, &text);
     struct str all = buf_str(&text);
-    if (utf8_count(all) <= REPORT_MAX_CHARS) {
+    if (utf8_cost(all) <= REPORT_MAX_CHARS) {
         add_text(all, out);
         return;
     }
-    size_t half = utf8_offset(all, HEAD_CHARS);
+    size_t half = utf8_cost_offset(all, HEAD_CHARS);
     write_cut(str_sub(all, 0, half), str_from(all, half), (struct gap){ 0 }, what, out);
 }
 

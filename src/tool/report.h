@@ -15,7 +15,8 @@
 
 #include "broker/command.h"
 
-#define REPORT_MAX_CHARS 65536 /* of one stream; a longer one loses its middle */
+/* Of one stream, by utf8_cost(); a longer one loses its middle. */
+#define REPORT_MAX_CHARS 65536
 
 /* So much is to be kept of a stream so that cleaning can still shrink it. */
 #define REPORT_KEEP_BYTES ((size_t)512 << 10) /* of its start, and of its end */

@@ -2,18 +2,17 @@
 #include "worker/fs-select.h"
 
 #define DEFAULT_RESULTS 100
-#define MAX_REPLY       100000 /* bytes */
+#define MAX_REPLY       50000  /* bytes, about */
 #define MAX_MORE        100000 /* files that are only counted */
 
-static void add_truncation(
-        const struct fs_select *s, uint64_t shown, uint64_t more, struct buf *notes)
+static void add_truncation(const struct fs_select *s, uint64_t shown, uint64_t more,
+        bool full, struct buf *notes)
 {
     if (more)
-        buf_addf(notes,
-                "Showing first %llu results of %s%llu. Narrow %s or path, or raise "
-                "max_results.",
+        buf_addf(notes, "Showing first %llu results of %s%llu%s. Narrow %s or path%s.",
                 (unsigned long long)shown, more < MAX_MORE ? "" : "at least ",
-                (unsigned long long)(shown + more), fs_select_filter(s));
+                (unsigned long long)(shown + more), full ? ", as many as fit" : "",
+                fs_select_filter(s), full ? "" : ", or raise max_results");
 }
 
 /* Notes stand after what was found, or in the sentence that says that nothing was. */
@@ -47,7 +46,7 @@ static bool list(struct fs *fs, struct fs_select *s)
                 STR_ARG(pattern), STR_ARG(start));
     }
     auto_buf notes = BUF(4096);
-    add_truncation(s, shown, more, &notes);
+    add_truncation(s, shown, more, shown < wanted, &notes);
     fs_select_notes(s, &notes);
     add_notes(fs, buf_str(&notes), shown > 0);
     return false;

@@ -212,9 +212,10 @@ static void write_notes(struct grep *g, bool more, struct buf *notes)
 {
     if (more)
         buf_addf(notes,
-                "Showing first %llu matches. To see more: raise max_results, or narrow "
-                "path, file_glob or grep_regex.",
-                (unsigned long long)g->hits.shown);
+                "Showing first %llu matches%snarrow path, file_glob or grep_regex.",
+                (unsigned long long)g->hits.shown,
+                g->hits.full ? ", as many as fit. To see more: "
+                             : ". To see more: raise max_results, or ");
     add_count(notes, g->binary, "binary file(s) skipped");
     add_count(notes, g->unreadable, "unreadable file(s) skipped");
     fs_select_notes(g->select, notes);

@@ -1,6 +1,6 @@
 #include "worker/fs-hits.h"
 
-#define MAX_REPLY 100000             /* bytes */
+#define MAX_REPLY 50000              /* bytes, about */
 #define MAX_KEPT  ((size_t)16 << 20) /* bytes, before a file keeps only its half */
 
 struct fs_hits_file {
@@ -124,6 +124,6 @@ bool fs_hits_write(struct fs_hits *h, uint64_t context, struct buf *out)
     bool more = share_out(h);
     for (size_t i = 0; i < h->count; i++)
         if (!write_file(h, &h->files[i], context, out))
-            return true;
+            return h->full = true;
     return more;
 }

@@ -23,6 +23,7 @@ struct fs_hits {
     bool enough;    /* more than can be shown: stop searching */
     uint64_t shown; /* matches written */
     bool dropped;   /* some were not even kept */
+    bool full;      /* the reply: it takes no more matches */
     struct fs_hits_file *files;
     size_t count, cap, bytes;
 };

@@ -7,7 +7,7 @@
 
 #include <errno.h>
 
-#define MAX_SHOWN 50000               /* characters of one reply */
+#define MAX_SHOWN 50000               /* of one reply, by utf8_cost() */
 #define TAIL_SIZE ((size_t)512 << 10) /* read of the end of a huge file */
 
 /* Lines kept to be shown; `text` holds them one after the other. */
@@ -15,7 +15,7 @@ struct kept {
     struct buf text;
     size_t *ends, count, cap;
     uint64_t first;      /* number of the first one */
-    size_t chars, have;  /* of all lines; of the one being kept */
+    size_t cost, have;   /* of all lines; of the one being kept */
     bool cut;            /* there are more than fit */
     uint64_t left_out;   /* characters of the only line, which is too long */
     bool left_out_front; /* they are its beginning */
@@ -122,11 +122,10 @@ static size_t digits_of(uint64_t n)
 static void drop_front(struct kept *k)
 {
     struct str text = buf_str(&k->text);
-    size_t chars = utf8_count(text);
-    if (chars <= MAX_SHOWN)
+    size_t at = text.len - utf8_cost_tail(text, MAX_SHOWN);
+    if (!at)
         return;
-    size_t at = utf8_offset(text, chars - MAX_SHOWN);
-    k->left_out += chars - MAX_SHOWN;
+    k->left_out += utf8_count(str_sub(text, 0, at));
     k->left_out_front = true;
     memmove(k->text.data, k->text.data + at, text.len - at);
     k->text.len = text.len - at;
@@ -142,10 +141,10 @@ static void keep_part(struct kept *k, struct str part, bool keep_end)
             drop_front(k);
         return;
     }
-    size_t more = utf8_count(part), room = MAX_SHOWN - k->have;
-    buf_add(&k->text, str_sub(part, 0, utf8_offset(part, room)));
-    k->have += more < room ? more : room;
-    k->left_out += more > room ? more - room : 0;
+    struct str shown = str_sub(part, 0, utf8_cost_offset(part, MAX_SHOWN - k->have));
+    buf_add(&k->text, shown);
+    k->have = shown.len < part.len ? MAX_SHOWN : k->have + utf8_cost(shown);
+    k->left_out += utf8_count(str_from(part, shown.len));
 }
 
 /* The line is whole; false: it does not fit any more, and is dropped. */
@@ -154,16 +153,16 @@ static bool keep_line(struct kept *k, bool keep_end)
     size_t from = k->count ? k->ends[k->count - 1] : 0;
     if (!k->count && keep_end)
         drop_front(k);
-    size_t chars = utf8_count(str_from(buf_str(&k->text), from)) +
-                   digits_of(k->first + k->count) + 3;
-    if (k->count && k->chars + chars > MAX_SHOWN) {
+    size_t cost = utf8_cost(str_from(buf_str(&k->text), from)) +
+                  digits_of(k->first + k->count) + 3;
+    if (k->count && k->cost + cost > MAX_SHOWN) {
         k->text.len = from;
         k->cut = true;
         return false;
     }
     GROW(k->ends, k->count, k->cap);
     k->ends[k->count++] = k->text.len;
-    k->chars += chars;
+    k->cost += cost;
     return true;
 }
 
@@ -229,22 +228,22 @@ static bool read_range(struct reading *r)
 static bool choose_skip(struct reading *r, uint64_t back, uint64_t *skip)
 {
     struct sizes {
-        size_t *chars, count, cap;
+        size_t *costs, count, cap;
     } lines = { 0 };
     struct str part;
     bool ended = true;
     for (bool fresh = true; text_lines_next(&r->lines, &part, &ended); fresh = ended) {
         if (fresh) {
-            GROW(lines.chars, lines.count, lines.cap);
-            lines.chars[lines.count++] = 8; /* the number before it */
+            GROW(lines.costs, lines.count, lines.cap);
+            lines.costs[lines.count++] = 8; /* the number before it */
         }
-        lines.chars[lines.count - 1] += utf8_count(part);
+        lines.costs[lines.count - 1] += utf8_cost(part);
     }
     size_t total = 0, at = lines.count;
-    while (at && lines.count - at < back && total + lines.chars[at - 1] <= MAX_SHOWN)
-        total += lines.chars[--at];
+    while (at && lines.count - at < back && total + lines.costs[at - 1] <= MAX_SHOWN)
+        total += lines.costs[--at];
     *skip = at < lines.count ? at : lines.count ? lines.count - 1 : 0;
-    free(lines.chars);
+    free(lines.costs);
     if (r->lines.error)
         return fail_read(r, r->lines.error);
     return check_text(r);

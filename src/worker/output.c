@@ -42,33 +42,34 @@ static uint64_t count_lines(struct str s)
     return lines;
 }
 
-/* Leave the last `keep` characters of `rest`. */
+/* Leave as much of the end of `rest`. */
 static void drop_front(struct output *o, size_t keep)
 {
-    if (o->rest_chars <= keep)
+    struct str rest = buf_str(&o->rest);
+    if (o->rest_cost <= keep)
         return;
-    size_t chars = o->rest_chars - keep;
-    struct str gone =
-            str_sub(buf_str(&o->rest), 0, utf8_offset(buf_str(&o->rest), chars));
-    o->dropped_chars += chars;
+    size_t left = utf8_cost_tail(rest, keep);
+    struct str gone = str_sub(rest, 0, rest.len - left);
+    o->dropped_chars += utf8_count(gone);
     o->dropped_lines += count_lines(gone);
-    o->rest_chars = keep;
-    o->rest.len -= gone.len;
-    memmove(o->rest.data, o->rest.data + gone.len, o->rest.len);
+    memmove(o->rest.data, o->rest.data + gone.len, left);
+    o->rest.len = left;
+    o->rest_cost = utf8_cost(buf_str(&o->rest));
 }
 
 static void add_valid(struct output *o, struct str text)
 {
-    if (o->head_chars < head_max(o)) {
-        size_t bytes = utf8_offset(text, head_max(o) - o->head_chars);
-        struct str first = str_sub(text, 0, bytes);
+    if (!o->head_full) {
+        struct str first =
+                str_sub(text, 0, utf8_cost_offset(text, head_max(o) - o->head_cost));
         buf_add(&o->head, first);
-        o->head_chars += utf8_count(first);
-        text = str_from(text, bytes);
+        o->head_cost += utf8_cost(first);
+        text = str_from(text, first.len);
+        o->head_full = text.len;
     }
     buf_add(&o->rest, text);
-    o->rest_chars += utf8_count(text);
-    if (o->rest_chars > 2 * (o->max - head_max(o)) + SLACK)
+    o->rest_cost += utf8_cost(text);
+    if (o->rest_cost > 2 * (o->max - head_max(o)) + SLACK)
         drop_front(o, o->max - head_max(o));
 }
 
@@ -143,7 +144,7 @@ void output_write(struct output *o, int status, struct buf *out)
 {
     add_any(o, (struct str){ o->partial, o->partial_len });
     o->partial_len = 0;
-    if (o->dropped_chars + o->head_chars + o->rest_chars > o->max)
+    if (o->dropped_chars || o->head_cost + o->rest_cost > o->max)
         drop_front(o, o->max / 3);
     size_t start = out->len;
     buf_add(out, buf_str(&o->head));

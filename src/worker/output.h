@@ -2,9 +2,9 @@
  * output.h - the text of a run result: what a terminal would show, cut to a ceiling.
  *
  * Text goes in as it is written, stdout and stderr in one order; however much comes, only
- * the characters that can be shown are kept: the first two thirds of the ceiling and the
- * last third.  Bytes that are not UTF-8 become U+FFFD, and a cut never splits a
- * character.  Escape sequences are left as they are.
+ * the text that can be shown is kept: the first two thirds of the ceiling and the last
+ * third, as utf8_cost() measures it.  Bytes that are not UTF-8 become U+FFFD, and a cut
+ * never splits a character.  Escape sequences are left as they are.
  */
 #ifndef WORKER_OUTPUT_H
 #define WORKER_OUTPUT_H
@@ -14,16 +14,17 @@
 #define OUTPUT_DEFAULT_MAX 30000
 
 struct output {
-    size_t max;      /* characters */
+    size_t max;      /* by utf8_cost() */
     struct buf head; /* the first two thirds of `max` */
     struct buf rest; /* what came after; its front is dropped from time to time */
-    size_t head_chars, rest_chars;
+    size_t head_cost, rest_cost;
+    bool head_full;
     uint64_t dropped_chars, dropped_lines; /* from the front of `rest` */
     char partial[4];                       /* a character that has not come whole yet */
     size_t partial_len;
 };
 
-/* `max` in characters; 0 means OUTPUT_DEFAULT_MAX. */
+/* `max` as above; 0 means OUTPUT_DEFAULT_MAX. */
 void output_init(struct output *o, size_t max);
 void output_finish(struct output *o);
 

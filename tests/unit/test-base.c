@@ -190,6 +190,14 @@ static void test_utf8(void **state)
     }
     assert_int_equal(utf8_count(STR("a\xc3\xa9\xff!")), 4);
     assert_int_equal(utf8_offset(STR("a\xc3\xa9z"), 2), 3);
+    static const struct str mixed = STR("a\xc3\xa9\xe6\xbc\xa2\xf0\x9f\x98\x80\xff");
+    static const size_t starts[] = { 0, 1, 3, 3, 3, 6, 6, 6, 6, 10, 11, 11 };
+    static const size_t ends[] = { 0, 1, 1, 1, 1, 5, 5, 5, 8, 10, 11, 11 };
+    assert_int_equal(utf8_cost(mixed), 10);
+    for (size_t i = 0; i < ARRAY_LEN(starts); i++) {
+        assert_int_equal(utf8_cost_offset(mixed, i), starts[i]);
+        assert_int_equal(utf8_cost_tail(mixed, i), ends[i]);
+    }
     char text[4];
     uint32_t code;
     for (uint32_t c = 1; c < 0x110000; c += 97) {

@@ -35,8 +35,11 @@ static void test_truncation(void **state UNUSED)
 
 static void test_characters(void **state UNUSED)
 {
-    check(STR("\xc3\xa9\xc3\xa9\xc3\xa9\xf0\x9f\x98\x80"), 3, 0,
-            "\xc3\xa9\xc3\xa9" NOTE("0", "1") "\xf0\x9f\x98\x80");
+    check(STR("\u00e9\u00e9\u00e9x"), 3, 0, "\u00e9\u00e9" NOTE("0", "1") "x");
+    /* Three bytes count for three. */
+    check(STR("\u6f22\u5b57x"), 7, 0, "\u6f22\u5b57x");
+    check(STR("\u6f22\u5b57\u6587xy"), 9, 0, "\u6f22\u5b57" NOTE("0", "1") "xy");
+    check(STR("ab\u6f22\u6f22\U0001f600z"), 8, 0, "ab\u6f22" NOTE("0", "2") "z");
     check(STR("a\xff\xe2\x82z"), 0, 0, "a\xef\xbf\xbd\xef\xbf\xbdz");
     check(STR("\x1b[31mred\x1b[0m\r"), 0, 0, "\x1b[31mred\x1b[0m\r");
 }

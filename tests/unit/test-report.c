@@ -74,16 +74,17 @@ static void test_marks(void **state UNUSED)
     }
 }
 
-static void test_limit_is_in_characters(void **state UNUSED)
+static void test_limit_is_by_cost(void **state UNUSED)
 {
     static const char *const units[] = { "x", "\u00e9", "\u2603", "\U0001f40d", "\xff" };
+    static const size_t costs[] = { 1, 1, 3, 4, 3 };
     for (size_t i = 0; i < ARRAY_LEN(units); i++) {
         auto_buf bytes = BUF(1 << 20), text = BUF(1 << 20);
-        fill(&bytes, units[i], REPORT_MAX_CHARS);
+        fill(&bytes, units[i], REPORT_MAX_CHARS / costs[i]);
         struct command_stream s = { .head = buf_str(&bytes) };
         report_stream(&s, "output", false, &text);
         assert_null(memmem(text.data, text.len, "truncated", 9));
-        assert_int_equal(utf8_count(buf_str(&text)), REPORT_MAX_CHARS);
+        assert_int_equal(utf8_count(buf_str(&text)), REPORT_MAX_CHARS / costs[i]);
         fill(&bytes, units[i], 1);
         s.head = buf_str(&bytes);
         buf_clear(&text);
@@ -139,7 +140,7 @@ int main(void)
         cmocka_unit_test(test_exit_codes),
         cmocka_unit_test(test_short_streams_are_whole),
         cmocka_unit_test(test_marks),
-        cmocka_unit_test(test_limit_is_in_characters),
+        cmocka_unit_test(test_limit_is_by_cost),
         cmocka_unit_test(test_middle_is_left_out),
         cmocka_unit_test(test_dropped),
     };
