@@ -72,6 +72,14 @@ bool error_hint(struct error *err, const char *fmt, ...)
     return false;
 }
 
+static void append(struct error *err, const char *text)
+{
+    size_t at = strlen(err->message);
+    size_t len = strnlen(text, sizeof(err->message) - 1 - at);
+    memcpy(err->message + at, text, len);
+    err->message[at + len] = '\0';
+}
+
 bool error_context(struct error *err, const char *fmt, ...)
 {
     char old[sizeof(err->message)];
@@ -79,9 +87,9 @@ bool error_context(struct error *err, const char *fmt, ...)
 
     va_list ap;
     va_start(ap, fmt);
-    int n = vsnprintf(err->message, sizeof(err->message), fmt, ap);
+    vsnprintf(err->message, sizeof(err->message), fmt, ap);
     va_end(ap);
-    if (n >= 0 && (size_t)n < sizeof(err->message))
-        snprintf(err->message + n, sizeof(err->message) - (size_t)n, ": %s", old);
+    append(err, ": ");
+    append(err, old);
     return false;
 }

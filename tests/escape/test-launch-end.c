@@ -12,7 +12,7 @@
 /* Every process that has `mark` in its command line, but us. */
 static unsigned count_running(const char *mark)
 {
-    char command[128];
+    char command[2048];
     unsigned count = 0;
     snprintf(command, sizeof(command), "ps -eo args | grep -c '[%c]%s'", mark[0],
             mark + 1);

@@ -150,9 +150,10 @@ static void try_all(struct world *w, const struct policy_shell *section,
             fail_msg("%s=%s: %s", list[i].name, list[i].value, world_refusal(w));
         if (!ok) {
             assert_null(env);
-            if (!strstr(world_refusal(w), list[i].shown) ||
+            const char *shown = list[i].shown ? list[i].shown : "";
+            if (!strstr(world_refusal(w), shown) ||
                     !strstr(world_refusal(w), list[i].name))
-                fail_msg("'%s' is not in: %s", list[i].shown, world_refusal(w));
+                fail_msg("'%s' is not in: %s", shown, world_refusal(w));
             continue;
         }
         const char *value = get(env, list[i].name);
