@@ -1,4 +1,5 @@
 #include "machine.h"
+#include "scratch.h"
 
 #include "policy/pyre/pyre.h"
 
@@ -143,17 +144,12 @@ static int give_away(const char *path, const struct stat *st UNUSED, int type UN
     return lchown(path, new_owner, new_owner);
 }
 
-static int remove_entry(const char *path, const struct stat *st UNUSED, int type UNUSED,
-        struct FTW *ftw UNUSED)
-{
-    return remove(path);
-}
-
 void machine_create(struct machine *m, uid_t owner)
 {
     *m = (struct machine){ .arena = arena_create() };
     char top[] = "/tmp/paddock-machine-XXXXXX", real[PATH_MAX];
-    if (!mkdtemp(top) || !realpath(top, real) || chmod(real, 0755))
+    scratch_make(top);
+    if (!realpath(top, real) || chmod(real, 0755))
         assert(!"a folder can be made");
     snprintf(m->top, sizeof(m->top), "%.60s", real);
     make_folders(m);
@@ -167,6 +163,6 @@ void machine_create(struct machine *m, uid_t owner)
 
 void machine_destroy(struct machine *m)
 {
-    nftw(m->top, remove_entry, 8, FTW_PHYS | FTW_DEPTH);
+    scratch_remove(m->top);
     arena_destroy(m->arena);
 }

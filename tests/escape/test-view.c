@@ -4,6 +4,7 @@
  */
 #include "can-mount.h"
 #include "confine/view.h"
+#include "scratch.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -58,7 +59,7 @@ static void run_in(const char *folder, const char *script)
 static int set_up(struct fixture *f, const char *template)
 {
     snprintf(f->folder, sizeof(f->folder), "%s", template);
-    assert_non_null(mkdtemp(f->folder));
+    scratch_make(f->folder);
     assert_int_equal(chmod(f->folder, 0755), 0);
     snprintf(f->ws, sizeof(f->ws), "%s/ws", f->folder);
     snprintf(f->outside, sizeof(f->outside), "%s/outside", f->folder);
@@ -80,7 +81,7 @@ static int set_up(struct fixture *f, const char *template)
 
 static int tear_down(struct fixture *f)
 {
-    run_in(f->folder, "rm -rf \"$PWD\"");
+    scratch_remove(f->folder);
     return 0;
 }
 

@@ -6,6 +6,7 @@
 #include "base/wire.h"
 #include "broker/spawn.h"
 #include "policy/setup.h"
+#include "scratch.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -56,7 +57,7 @@ static void start(struct fixture *f, bool read_only)
     struct wire_message m;
     const char *const env[] = { "LC_ALL=C.UTF-8", NULL };
     strcpy(f->folder, "/tmp/paddock-worker-XXXXXX");
-    assert_non_null(mkdtemp(f->folder));
+    scratch_make(f->folder);
     auto_fd int root = open(f->folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
     const struct helper_spec spec = {
         .path = getenv("PADDOCK_WORKER"), .env = env, .fds = &root, .fd_count = 1
@@ -91,13 +92,12 @@ static int set_up_read_only(void **state)
 static int tear_down(void **state)
 {
     struct fixture *f = *state;
-    auto_buf command = BUF(256);
-    buf_addf(&command, "rm -rf '%s'", f->folder);
     helper_finish(&f->worker);
     wire_reader_finish(&f->reader);
     json_decref(f->status);
+    scratch_remove(f->folder);
     free(f);
-    return system(command.data);
+    return 0;
 }
 
 static void send_call(struct fixture *f, const char *tool, json_t *args)

@@ -1,10 +1,10 @@
 #include "command-world.h"
+#include "scratch.h"
 
 #include "policy/pyre/pyre.h"
 
 #include "unit.h"
 
-#include <ftw.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -148,7 +148,7 @@ void world_create(struct world *w)
 {
     *w = (struct world){ .arena = arena_create() };
     snprintf(w->root, sizeof(w->root), "/tmp/paddock-command-XXXXXX");
-    assert_non_null(mkdtemp(w->root));
+    scratch_make(w->root);
     world_file(w, "out/secret.txt", "outside\n", 0644);
     world_file(w, "home/.ssh/id", "key\n", 0600);
     world_file(w, "ws/notes.txt", "inside\n", 0644);
@@ -162,18 +162,9 @@ void world_create(struct world *w)
     refusal_init(&w->why);
 }
 
-static int remove_one(
-        const char *path, const struct stat *st, int type, struct FTW *where)
-{
-    (void)st;
-    (void)type;
-    (void)where;
-    return remove(path);
-}
-
 void world_destroy(struct world *w)
 {
-    nftw(w->root, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    scratch_remove(w->root);
     refusal_finish(&w->why);
     arena_destroy(w->arena);
 }

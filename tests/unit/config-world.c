@@ -1,4 +1,5 @@
 #include "config-world.h"
+#include "scratch.h"
 
 #include "unit.h"
 
@@ -46,7 +47,7 @@ void put(const struct world *w, const char *name, const char *text)
 void open_world(struct world *w)
 {
     snprintf(w->root, sizeof(w->root), "/tmp/paddock-config-XXXXXX");
-    assert_non_null(mkdtemp(w->root));
+    scratch_make(w->root);
     w->arena = arena_create();
     make_folder(w, "ws");
     make_folder(w, "ws/.pyddock");
@@ -55,10 +56,8 @@ void open_world(struct world *w)
 
 void close_world(struct world *w)
 {
-    char command[128];
     arena_destroy(w->arena);
-    snprintf(command, sizeof(command), "rm -r '%s'", w->root);
-    assert_int_equal(system(command), 0);
+    scratch_remove(w->root);
 }
 
 bool load(struct world *w, const char *file, struct policy **out, struct error *err)

@@ -1,5 +1,6 @@
 #include "policy/log/audit.h"
 #include "policy/pyre/pyre.h"
+#include "scratch.h"
 #include "unit.h"
 
 #include <fcntl.h>
@@ -31,8 +32,9 @@ static int set_up(void **state)
     struct world *w = xcalloc(1, sizeof(*w));
     w->arena = arena_create();
     strcpy(w->top, "/tmp/paddock-audit-XXXXXX");
-    if (!mkdtemp(w->top) || mkdir(at(w, "ws").data, 0755) ||
-            mkdir(at(w, "home").data, 0755) || mkdir(at(w, "logs").data, 0755))
+    scratch_make(w->top);
+    if (mkdir(at(w, "ws").data, 0755) || mkdir(at(w, "home").data, 0755) ||
+            mkdir(at(w, "logs").data, 0755))
         return -1;
     w->writable = (struct policy_path){ .path = at(w, "ws"), .origin = { "p.toml", 7 } };
     w->policy = (struct policy){
@@ -50,13 +52,7 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     struct world *w = *state;
-    const char *argv[] = { "rm", "-rf", w->top, NULL };
-    pid_t pid = fork();
-    if (!pid) {
-        execv("/bin/rm", (char **)(uintptr_t)argv);
-        _exit(1);
-    }
-    waitpid(pid, NULL, 0);
+    scratch_remove(w->top);
     arena_destroy(w->arena);
     free(w);
     return 0;

@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/utf8.h"
 #include "base/wire.h"
+#include "scratch.h"
 #include "unit.h"
 
 #include <errno.h>
@@ -109,7 +110,7 @@ static void test_buf_ways(void **state UNUSED)
 static void test_file_read(void **state UNUSED)
 {
     char folder[] = "/tmp/paddock-base-XXXXXX";
-    assert_non_null(mkdtemp(folder));
+    scratch_make(folder);
     auto_arena *arena = arena_create();
     struct str text = STR("before");
     const char *fifo = arena_printf(arena, "%s/fifo", folder);
@@ -124,9 +125,7 @@ static void test_file_read(void **state UNUSED)
     assert_true(str_is(text, "before"));
     assert_int_equal(file_read(file, 3, arena, &text), 0);
     assert_string_equal(text.data, "abc");
-    unlink(fifo);
-    unlink(file);
-    rmdir(folder);
+    scratch_remove(folder);
 }
 
 static void test_str_count(void **state UNUSED)

@@ -1,3 +1,4 @@
+#include "scratch.h"
 #include "tool/dispatch.h"
 
 #include "unit.h"
@@ -47,7 +48,7 @@ static void open_log(struct fixture *f, struct policy *policy)
 {
     struct error err;
     strcpy(f->folder, "/tmp/paddock-dispatch-XXXXXX");
-    assert_non_null(mkdtemp(f->folder));
+    scratch_make(f->folder);
     struct str ws = str_of(arena_printf(f->arena, "%s/ws", f->folder));
     assert_int_equal(mkdir(ws.data, 0755), 0);
     *policy = (struct policy){ .workspace = ws,
@@ -100,8 +101,7 @@ static json_t *close_dispatch(struct fixture *f)
         json_array_append_new(records, record);
     }
     unlink(log);
-    rmdir(arena_printf(f->arena, "%s/ws", f->folder));
-    rmdir(f->folder);
+    scratch_remove(f->folder);
     toolset_destroy(f->tools);
     arena_destroy(f->arena);
     return records;

@@ -1,5 +1,6 @@
 #include "policy/deputy/git-config.h"
 #include "policy/deputy/git-index.h"
+#include "scratch.h"
 #include "unit.h"
 
 #include <fcntl.h>
@@ -126,7 +127,7 @@ static int make_scratch(void **state)
 {
     struct scratch *s = xcalloc(1, sizeof(*s));
     snprintf(s->dir, sizeof(s->dir), "/tmp/paddock-git-XXXXXX");
-    assert_non_null(mkdtemp(s->dir));
+    scratch_make(s->dir);
     s->arena = arena_create();
     *state = s;
     return 0;
@@ -135,7 +136,7 @@ static int make_scratch(void **state)
 static int remove_scratch(void **state)
 {
     struct scratch *s = *state;
-    RUN("/", "/dev/null", "rm", "-rf", s->dir);
+    scratch_remove(s->dir);
     arena_destroy(s->arena);
     free(s);
     return 0;

@@ -5,11 +5,11 @@
  */
 #include "policy/paths.h"
 #include "policy/pyre/pyre.h"
+#include "scratch.h"
 #include "vfs/vfs.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <limits.h>
 #include <stdio.h>
 #include <sys/stat.h>
@@ -210,7 +210,7 @@ static void open_world(struct world *w, unsigned seed)
 {
     char top[] = "/tmp/paddock-oracle-XXXXXX", real[PATH_MAX];
     *w = (struct world){ .arena = arena_create(), .seed = seed };
-    assert_non_null(mkdtemp(top));
+    scratch_make(top);
     assert_non_null(realpath(top, real));
     snprintf(w->top, sizeof(w->top), "%s", real);
     fill(w, w->top, 0);
@@ -221,16 +221,10 @@ static void open_world(struct world *w, unsigned seed)
     assert_int_equal(vfs_mount_local(w->vfs, VPATH_ROOT, root, "/"), 0);
 }
 
-static int remove_entry(const char *path, const struct stat *st UNUSED, int type UNUSED,
-        struct FTW *ftw UNUSED)
-{
-    return remove(path);
-}
-
 static void close_world(struct world *w)
 {
     vfs_destroy(w->vfs);
-    nftw(w->top, remove_entry, 16, FTW_PHYS | FTW_DEPTH);
+    scratch_remove(w->top);
     arena_destroy(w->arena);
 }
 
