@@ -316,8 +316,10 @@ static void test_network_allowed(void **state UNUSED)
     assert_false(is_held(&o, "network"));
     assert_int_equal(is_held(&o, "sockets"), has_namespaces());
     outcome_finish(&o);
-    scene_shell(&s, "getent hosts localhost >/dev/null && echo named", &o);
-    expect_exit(&o, 0, "named\n", "");
+    /* What has a name here has it there too. */
+    int unknown = system("getent hosts localhost >/dev/null");
+    scene_shell(&s, "getent hosts localhost >/dev/null", &o);
+    expect_exit(&o, WEXITSTATUS(unknown), "", "");
     outcome_finish(&o);
     close_ears(&e);
     scene_end(&s);
