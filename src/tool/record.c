@@ -2,7 +2,7 @@
 
 #include <unistd.h>
 
-#define MAX_EVENTS 1000 /* of one call */
+#define MAX_EVENTS 2000 /* of one call */
 #define MAX_DETAIL 4096 /* bytes; the log cuts it again */
 
 static const char *decision_of(const json_t *object)
@@ -44,6 +44,8 @@ void record_worker_call(struct audit *a, struct audit_call *call, struct str not
     call->rule = json_get_str(json, "rule", STR(""));
     call->exit_status = AUDIT_NO_EXIT;
     call->writes = json_is_array(writes) ? writes : NULL;
+    json_int_t more = json_integer_value(json_object_get(json, "writes_left_out"));
+    call->writes_left_out = more > 0 ? (uint64_t)more : 0;
     record_events(a, json_object_get(json, "events"));
     audit_call(a, call);
 }

@@ -8,6 +8,9 @@
 
 enum { MAX_WRITES = 1000, MAX_EVENTS = 1000, MAX_DETAIL = 300 };
 
+/* Of the paths of what was written: in JSON a byte may become six. */
+#define MAX_WRITE_BYTES ((size_t)512 << 10)
+
 #define MAX_HASHED ((uint64_t)16 << 20) /* a bigger file is noted without its hash */
 
 /* What an operation is called in the debug log: the names of Python's audit events. */
@@ -78,10 +81,14 @@ static void note_write(struct notes *n, const struct vfs_event *event)
 {
     size_t count = json_array_size(n->write_list);
     const json_t *last = count ? json_array_get(n->write_list, count - 1) : NULL;
-    if (count >= MAX_WRITES ||
-            (str_is(json_get_str(last, "op", STR("")), event->op) &&
-                    str_eq(json_get_str(last, "path", STR("")), event->path)))
+    if (str_is(json_get_str(last, "op", STR("")), event->op) &&
+            str_eq(json_get_str(last, "path", STR("")), event->path))
         return;
+    if (count >= MAX_WRITES || n->write_bytes > MAX_WRITE_BYTES) {
+        n->writes_left_out++;
+        return;
+    }
+    n->write_bytes += event->path.len;
     json_t *object =
             json_pack("{s:o, s:s}", "path", json_text(event->path), "op", event->op);
     char after[65];
@@ -99,7 +106,9 @@ static void note_event(struct notes *n, const struct vfs_event *event)
     for (size_t i = 0; i < ARRAY_LEN(event_names); i++) {
         if (strcmp(event_names[i].op, event->op))
             continue;
-        if (json_array_size(n->event_list) >= MAX_EVENTS)
+        /* Many that are harmless do not hide what was refused. */
+        size_t count = json_array_size(n->event_list);
+        if (count >= (event->allowed ? MAX_EVENTS : 2 * MAX_EVENTS))
             return;
         auto_buf detail = BUF(MAX_DETAIL);
         buf_add(&detail,
@@ -165,6 +174,8 @@ void notes_begin(struct notes *n)
     n->write_list = json_array();
     n->event_list = json_array();
     n->change_refused = false;
+    n->write_bytes = 0;
+    n->writes_left_out = 0;
     n->before[0] = 0;
     vfs_clear_refusal(n->vfs);
 }
@@ -182,6 +193,8 @@ void notes_write(const struct notes *n, struct buf *out)
     }
     if (json_array_size(n->write_list))
         json_object_set(object, "writes", n->write_list);
+    if (n->writes_left_out)
+        json_object_set_new(object, "writes_left_out", json_integer(n->writes_left_out));
     if (json_array_size(n->event_list))
         json_object_set(object, "events", n->event_list);
     if (json_object_size(object))

@@ -4,6 +4,7 @@
  *
  *   {"decision":"deny","rule":"[filesystem.guards] ... (FILE:LINE)",
  *    "writes":[{"path":"/w/a","op":"replace","before":"sha256...","after":"..."}],
+ *    "writes_left_out":3,
  *    "events":[{"event":"open","decision":"allow","detail":"/w/a mode='r'"}]}
  *
  * Every member is optional.  Paths that are no text are shown with U+FFFD.
@@ -19,6 +20,8 @@ struct notes {
     bool active, events, hashes;
     bool change_refused; /* in this call: something that would have changed a file */
     json_t *write_list, *event_list;
+    size_t write_bytes; /* of the paths in write_list */
+    json_int_t writes_left_out;
     char before[65]; /* of the file that is being replaced, or "" */
 };
 

@@ -269,6 +269,28 @@ static void test_events(void **state)
     assert_non_null(strstr(text.data, "{\"event\":\"os.remove\",\"decision\":\"allow\""));
 }
 
+/* Neither many writes nor long names hide what else was done, and what was refused. */
+static void test_notes_have_an_end(void **state)
+{
+    struct fixture *f = *state;
+    expect_refused(f,
+            "mkdir m; cd m; for i in {1..1200}; do : > $i; done; : > ../.git/config",
+            "\"read-only\"");
+    assert_int_equal(json_array_size(json_object_get(f->client.notes, "writes")), 1000);
+    assert_int_equal(
+            json_integer_value(json_object_get(f->client.notes, "writes_left_out")), 201);
+    json_t *events = json_object_get(f->client.notes, "events");
+    json_t *last = json_array_get(events, json_array_size(events) - 1);
+    assert_string_equal(json_string_value(json_object_get(last, "decision")), "deny");
+    expect_refused(f,
+            "n=$(printf '\\001%.0s' {1..250}); for i in {1..12}; do mkdir $n; cd $n; "
+            "done; "
+            "for i in {1..999}; do : > $i; done; : > ~/new",
+            "writable_paths");
+    assert_true(json_integer_value(json_object_get(f->client.notes, "writes_left_out")) >
+                500);
+}
+
 static void test_reads_are_restricted(void **state)
 {
     struct fixture *f = *state;
@@ -372,6 +394,7 @@ int main(void)
         WITH(set_up, test_listings_leave_out_what_is_hidden),
         WITH(set_up, test_edit),
         WITH(set_up, test_events),
+        WITH(set_up, test_notes_have_an_end),
         WITH(set_up, test_git_is_a_file),
         WITH(set_up_closed, test_reads_are_restricted),
         WITH(set_up_closed, test_a_folder_that_becomes_a_link),

@@ -131,7 +131,8 @@ static void test_record(void **state)
                           .rule = STR("[filesystem] writable_paths"),
                           .is_error = true,
                           .exit_status = 3,
-                          .writes = writes });
+                          .writes = writes,
+                          .writes_left_out = 7 });
     put(a, "{}");
     audit_close(a);
     struct str text = slurp(w, "logs/a.jsonl");
@@ -142,6 +143,7 @@ static void test_record(void **state)
     assert_true(json_is_true(json_object_get(first, "is_error")));
     assert_int_equal(json_integer_value(json_object_get(first, "exit")), 3);
     assert_true(json_equal(json_object_get(first, "writes"), writes));
+    assert_int_equal(json_integer_value(json_object_get(first, "writes_left_out")), 7);
     struct str t = json_get_str(first, "t", STR(""));
     assert_int_equal(t.len, strlen("2026-01-31T09:00:00.123456Z"));
     assert_int_equal(t.data[t.len - 1], 'Z');
@@ -151,7 +153,8 @@ static void test_record(void **state)
     assert_true(str_is(json_get_str(content, "sha256", STR("")),
             "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"));
     assert_int_equal(json_integer_value(json_object_get(second, "duration_us")), 345);
-    static const char *const absent[] = { "exit", "writes", "rule", "trace", "lost" };
+    static const char *const absent[] = { "exit", "writes", "writes_left_out", "rule",
+        "trace", "lost" };
     for (size_t i = 0; i < ARRAY_LEN(absent); i++)
         assert_null(json_object_get(second, absent[i]));
 }

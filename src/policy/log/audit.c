@@ -182,15 +182,22 @@ static void add_arguments(const struct audit *a, const json_t *args, struct buf 
     add_digest(buf_str(&all), out);
 }
 
-static void add_writes(const json_t *writes, struct buf *out)
+static void add_writes(const struct audit_call *c, struct buf *out)
 {
     auto_buf text = BUF(MAX_WRITES);
-    json_write(writes, &text);
-    add_key(out, text.full ? "writes_left_out" : "writes");
-    if (text.full)
-        buf_addf(out, "%zu", json_array_size(writes));
-    else
+    uint64_t left_out = c->writes_left_out;
+    if (json_array_size(c->writes)) {
+        json_write(c->writes, &text);
+        left_out += text.full ? json_array_size(c->writes) : 0;
+    }
+    if (text.len && !text.full) {
+        add_key(out, "writes");
         buf_add(out, buf_str(&text));
+    }
+    if (left_out) {
+        add_key(out, "writes_left_out");
+        buf_addf(out, "%llu", (unsigned long long)left_out);
+    }
 }
 
 /* "2026-01-31T09:00:00.123456Z" */
@@ -233,8 +240,7 @@ static void write_call(const struct audit *a, const struct audit_call *c, struct
         buf_addf(out, ",\"exit\":%d", c->exit_status);
     buf_addf(out, ",\"bytes\":%llu,\"duration_us\":%llu", (unsigned long long)c->bytes,
             (unsigned long long)c->duration_us);
-    if (json_array_size(c->writes))
-        add_writes(c->writes, out);
+    add_writes(c, out);
     add_word(out, "trace", c->trace);
     buf_addc(out, '}');
 }

@@ -9,8 +9,9 @@
  *    "is_error":false,"bytes":120,"duration_us":310,
  *    "writes":[{"path":"/srv/a","op":"write","before":"...","after":"..."}]}
  *
- * "rule", "exit", "writes" and "trace" are there when there is something to say, and
- * "lost": N when the N records before this one could not be written.
+ * "rule", "exit", "writes", "writes_left_out" (how many more there were) and "trace" are
+ * there when there is something to say, and "lost": N when the N records before this one
+ * could not be written.
  *
  * The debug log of `serve --debug`, WORKSPACE/.pyddock/tmp/audit.jsonl: single events
  * with the fields of the seed (t, pid, event, decision, caller, detail), those that the
@@ -50,6 +51,7 @@ struct audit_call {
     uint64_t bytes;  /* of the reply */
     uint64_t duration_us;
     const json_t *writes; /* [{"path", "op", "before", "after"}], or NULL */
+    uint64_t writes_left_out;
 };
 void audit_call(struct audit *a, const struct audit_call *call);
 
