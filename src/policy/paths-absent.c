@@ -1,15 +1,9 @@
-/*
- * Names that a guard's pattern begins with are looked for in the workspace.  Where the
- * pattern leaves open how a name ends, so are the endings of settings files, and of the
- * folder of many ("agent", "agents").
- */
+/* Names that a guard's pattern begins with are looked for in the workspace. */
 #include "policy/paths-internal.h"
 #include "policy/place.h"
 
 #include <errno.h>
 #include <sys/stat.h>
-
-static const char *const endings[] = { "", "s", ".json", ".local.json" };
 
 #define LOOKUPS 1000 /* in the file system, for one path */
 
@@ -44,21 +38,18 @@ static void consider(struct absent *a, const char *path)
         a->items[a->count++] = path;
 }
 
-static void consider_guard(struct absent *a, struct str workspace, struct str literal)
+static void consider_guard(
+        struct absent *a, struct str workspace, const struct path_guard *g)
 {
-    bool is_open = literal.len && literal.data[literal.len - 1] != '/';
-    if (literal.len < 2 || literal.data[0] != '/')
-        return;
-    if (!is_open)
-        literal.len--;
-    for (size_t i = 0; i < (is_open ? ARRAY_LEN(endings) : 1); i++)
-        consider(a, arena_printf(a->arena, "%.*s%.*s%s", STR_ARG(workspace),
-                            STR_ARG(literal), endings[i]));
+    const char *names[GUARD_NAMES];
+    size_t count = guard_names(g, workspace, a->arena, names);
+    for (size_t i = 0; i < count; i++)
+        consider(a, names[i]);
 }
 
 const char *const *path_policy_absent(const struct path_policy *p, struct arena *arena)
 {
-    size_t cap = p->folder_count + p->guard_count * ARRAY_LEN(endings);
+    size_t cap = p->folder_count + p->guard_count * GUARD_NAMES;
     struct absent a = { .policy = p,
         .arena = arena,
         .items = arena_zalloc(arena, (cap + 1) * sizeof(*a.items)),
@@ -66,6 +57,6 @@ const char *const *path_policy_absent(const struct path_policy *p, struct arena 
     for (size_t i = 0; i < p->folder_count; i++)
         consider(&a, arena_cstr(arena, p->folders[i].path));
     for (size_t i = 0; i < p->guard_count; i++)
-        consider_guard(&a, p->policy->workspace_real, p->guards[i].literal);
+        consider_guard(&a, p->policy->workspace_real, &p->guards[i]);
     return a.items;
 }

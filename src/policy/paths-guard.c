@@ -148,3 +148,19 @@ struct str guard_literal(struct str pattern, struct arena *arena)
     text[len] = 0;
     return (struct str){ text, len };
 }
+
+size_t guard_names(const struct path_guard *g, struct str base, struct arena *arena,
+        const char *out[GUARD_NAMES])
+{
+    static const char *const endings[GUARD_NAMES] = { "", "s", ".json", ".local.json" };
+    struct str literal = g->literal;
+    bool is_open = literal.len && literal.data[literal.len - 1] != '/';
+    if (literal.len < 2 || literal.data[0] != '/')
+        return 0;
+    literal.len -= !is_open;
+    size_t count = is_open ? GUARD_NAMES : 1;
+    for (size_t i = 0; i < count; i++)
+        out[i] = arena_printf(
+                arena, "%.*s%.*s%s", STR_ARG(base), STR_ARG(literal), endings[i]);
+    return count;
+}

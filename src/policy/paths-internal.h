@@ -37,6 +37,16 @@ enum guard_hit guard_match(
 /* The plain text with which every match of a pattern begins, or "". */
 struct str guard_literal(struct str pattern, struct arena *arena);
 
+/*
+ * What a guard names in `base` without a look at what is there: "BASE/.git" for
+ * `/\.git/`; where the pattern leaves open how a name ends, also with the endings of
+ * settings files, and of the folder of many ("agent", "agents"). How many: 0 if the
+ * pattern does not begin with a name.
+ */
+enum { GUARD_NAMES = 4 };
+size_t guard_names(const struct path_guard *g, struct str base, struct arena *arena,
+        const char *out[GUARD_NAMES]);
+
 bool guard_disposition_parse(struct str name, enum guard_disposition *out);
 
 /* A folder that must not be written, folded and with a slash at the end. */

@@ -149,11 +149,24 @@ static struct str literal_folder(const struct path_guard *g)
     return literal;
 }
 
-/* The folder of `/.aws/credentials` below `base`, and so on. */
+/* By the names themselves, so that no number of others beside them is too many... */
+static void look_for_names(struct look *look, struct str base)
+{
+    const char *names[GUARD_NAMES];
+    for (size_t i = 0; i < look->policy->guard_count; i++) {
+        size_t count = guard_names(&look->policy->guards[i], base, look->arena, names);
+        for (size_t j = 0; j < count; j++)
+            judge_name(look, names[j]);
+    }
+}
+
+/* ...and among what is there: in the folder of `/.aws/credentials` below `base`, and so
+ * on. */
 static void look_for_literals(struct look *look, struct str base)
 {
     if (base.len < 2)
         return;
+    look_for_names(look, base);
     look_into(look, arena_cstr(look->arena, base));
     for (size_t i = 0; i < look->policy->guard_count; i++) {
         struct str folder = literal_folder(&look->policy->guards[i]);

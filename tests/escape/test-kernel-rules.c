@@ -111,6 +111,27 @@ static void test_what_is_allowed(void **state UNUSED)
     machine_destroy(&m);
 }
 
+/* Nobody gets rid of a rule by making so many names that it is not found among them. */
+static void test_in_a_crowd(void **state UNUSED)
+{
+    struct machine m;
+    char name[64];
+    machine_create(&m, geteuid());
+    for (int i = 0; i < 21000; i++) {
+        snprintf(name, sizeof(name), "ws/%d", i);
+        machine_write(&m, name, "");
+    }
+    assert_int_equal(rename(machine_path(&m, "ws/.git"), machine_path(&m, "ws/g")), 0);
+    assert_int_equal(rename(machine_path(&m, "ws/g"), machine_path(&m, "ws/.git")), 0);
+    machine_write(&m, "ws/.npmrc", "x");
+    machine_write(&m, "ws/.kiro/settings.json", "x");
+    const char *rules = rules_of(&m);
+    assert_non_null(strstr(rules, "read-only ws/.git/\n"));
+    assert_non_null(strstr(rules, "hidden ws/.npmrc\n"));
+    assert_non_null(strstr(rules, "read-only ws/.kiro/settings.json\n"));
+    machine_destroy(&m);
+}
+
 static void make_repository(const struct machine *m, const char *folder)
 {
     assert_int_equal(mkdir(machine_path(m, folder), 0755), 0);
@@ -185,6 +206,7 @@ int main(void)
         cmocka_unit_test(test_what_is_not_there),
         cmocka_unit_test(test_links),
         cmocka_unit_test(test_what_is_allowed),
+        cmocka_unit_test(test_in_a_crowd),
         cmocka_unit_test(test_nested),
         cmocka_unit_test(test_there_is_an_end),
         cmocka_unit_test(test_settings),
