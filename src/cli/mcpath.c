@@ -10,7 +10,7 @@ static const char usage[] =
         "\n"
         "  --read-only        refuse every change; the edit tool is not offered\n"
         "  --deny PATTERN     hide names that match, beside .git, .env, .env.*, *.pem,\n"
-        "                     *.key (may be repeated)\n"
+        "                     *.key, .pyddock (may be repeated)\n"
         "  --max-output N     characters of one result (default 30000, also for 0)\n"
         "  --mount NAME=URL   another folder or memory:// at /mnt/NAME (may be "
         "repeated)\n"

@@ -6,6 +6,7 @@ static const struct str built_in[] = {
     STR(".env.*"),
     STR("*.pem"),
     STR("*.key"),
+    STR(".pyddock"), /* the policy of another server of this folder */
 };
 
 static bool only_stars(struct str s)

@@ -95,6 +95,7 @@ static void test_rules(void **state)
         "a/b/id.key/c",
         "secrets",
         "/a/SECRET.txt/b",
+        "w/.pyddock/pyddock.toml",
     };
     static const char *const seen[] = {
         "/",
