@@ -208,6 +208,10 @@ static void test_warnings(void **state UNUSED)
                 "[filesystem] writable_paths: 'out' does not exist, and can be written "
                 "only after it does and the server is started again",
                 3 },
+        { "[filesystem]\nwritable_paths = [\".\", \"..\"]\n",
+                "[filesystem] writable_paths: '..' has your home in it, and so what your "
+                "shell and other programs run when they start",
+                2 },
         { "[restrictions.sqlite3]\nmode = \"allow\"\n",
                 "[restrictions.sqlite3] has no effect, since [import_overrides] replaces "
                 "the module (.pyddock/pyddock.override.toml:4)",

@@ -1,4 +1,5 @@
 /* The sections about files, [filesystem] and [audit_log], and what is write-protected. */
+#include "base/path.h"
 #include "policy/config/internal.h"
 #include "policy/place.h"
 
@@ -84,17 +85,6 @@ static bool read_path(struct conf *c, const char *section, const struct toml_ite
     return check_pattern(c, section, item, text, real);
 }
 
-/* The kernel is told at start what may be written: what is not there then is not. */
-static void warn_missing(struct conf *c, const char *section,
-        const struct toml_item *list, const struct policy_path *path)
-{
-    if (path->path.len && access(path->path.data, F_OK))
-        conf_warn(c, path->origin,
-                "[%s] %.*s: '%.*s' does not exist, and can be written only after it does "
-                "and the server is started again",
-                section, STR_ARG(list->key), STR_ARG(path->text));
-}
-
 /* Any list of paths; "*" has the path "". */
 static bool read_paths(struct conf *c, const char *section, const struct toml_item *item,
         struct policy_path **out, size_t *count)
@@ -128,11 +118,7 @@ static bool read_writable(
         struct conf *c, const char *section, const struct toml_item *item, void *to)
 {
     struct policy *p = to;
-    if (!conf_paths(c, section, item, &p->writable, &p->writable_count))
-        return false;
-    for (size_t i = 0; i < p->writable_count; i++)
-        warn_missing(c, section, item, &p->writable[i]);
-    return true;
+    return conf_paths(c, section, item, &p->writable, &p->writable_count);
 }
 
 static bool read_readable(
@@ -181,6 +167,22 @@ static void default_path(
     *count = 1;
 }
 
+static void warn_writable(
+        struct conf *c, const char *section, const struct policy_path *path)
+{
+    /* The kernel is told at start what may be written: what is not there then is not. */
+    if (access(path->path.data, F_OK))
+        conf_warn(c, path->origin,
+                "[%s] writable_paths: '%.*s' does not exist, and can be written only "
+                "after it does and the server is started again",
+                section, STR_ARG(path->text));
+    if (c->policy->home.len && path_is_in(c->policy->home, path->path))
+        conf_warn(c, path->origin,
+                "[%s] writable_paths: '%.*s' has your home in it, and so what your shell "
+                "and other programs run when they start",
+                section, STR_ARG(path->text));
+}
+
 bool conf_filesystem(
         struct conf *c, const char *section, const struct toml_item *item, void *to)
 {
@@ -192,7 +194,11 @@ bool conf_filesystem(
     struct policy *p = to;
     default_path(c, item->origin, &p->writable, &p->writable_count);
     default_path(c, item->origin, &p->readable, &p->readable_count);
-    return conf_section(c, section, item, keys, ARRAY_LEN(keys), p);
+    if (!conf_section(c, section, item, keys, ARRAY_LEN(keys), p))
+        return false;
+    for (size_t i = 0; i < p->writable_count; i++)
+        warn_writable(c, section, &p->writable[i]);
+    return true;
 }
 
 static bool read_log_path(
