@@ -1,11 +1,7 @@
 #include "policy/deny.h"
 
 static const struct str built_in[] = {
-    STR(".git"),
-    STR(".env"),
-    STR(".env.*"),
-    STR("*.pem"),
-    STR("*.key"),
+    STR(".git"), STR(".env"), STR(".env.*"), STR("*.pem"), STR("*.key"),
     STR(".pyddock"), /* the policy of another server of this folder */
 };
 
