@@ -63,12 +63,15 @@ static bool find_real(const char *path, char real[PATH_MAX], bool *is_dir)
     return true;
 }
 
+/* What is named by its real path.  A link that stands there now has come since, perhaps
+ * in another place that may be written, and leads anywhere. */
 static void add_existing(struct look *look, enum kernel_rule_kind kind, struct str path)
 {
     char real[PATH_MAX];
     bool is_dir;
-    if (path.len && find_real(arena_cstr(look->arena, path), real, &is_dir))
-        add_rule(look, kind, str_of(real), is_dir, false);
+    if (path.len && find_real(arena_cstr(look->arena, path), real, &is_dir) &&
+            str_is(path, real))
+        add_rule(look, kind, path, is_dir, false);
 }
 
 static bool is_agent_guard(const struct path_policy *p, struct str path)
@@ -293,7 +296,8 @@ static void add_folders(struct look *look)
                 !place_is_writable(look->policy->policy, str_of(real)))
             continue;
         add_rule(look, KERNEL_READ_ONLY, str_of(real), is_dir, false);
-        add_existing(look, KERNEL_WRITABLE, f->except);
+        add_existing(look, KERNEL_WRITABLE,
+                str_sub(f->except, 0, f->except.len - (f->except.len > 0)));
     }
 }
 

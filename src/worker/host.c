@@ -5,6 +5,8 @@
  */
 #include "worker/view.h"
 
+#include "confine/mounts.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <unistd.h>
@@ -92,8 +94,7 @@ static void open_roots(struct view *view, struct arena *arena)
         roots[count++] = (struct confine_root){ view->machine, false };
     for (size_t i = 0; i < rules->count; i++) {
         const struct kernel_rule *rule = &rules->items[i];
-        int fd = is_landlock_root(view, rule) ? open(rule->path.data, O_PATH | O_CLOEXEC)
-                                              : -1;
+        int fd = is_landlock_root(view, rule) ? mount_open_path(rule->path.data) : -1;
         if (fd >= 0)
             roots[count++] = (struct confine_root){ fd, rule->kind == KERNEL_WRITABLE };
     }

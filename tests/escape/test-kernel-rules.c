@@ -132,6 +132,27 @@ static void test_in_a_crowd(void **state UNUSED)
     machine_destroy(&m);
 }
 
+/* One writable path in another: whoever may write there can put a link in its place. */
+static void test_a_writable_path_that_became_a_link(void **state UNUSED)
+{
+    struct machine m;
+    machine_create(&m, geteuid());
+    struct policy_path paths[] = { m.policy.writable[0],
+        { STR("sub"), str_of(machine_path(&m, "ws/sub")), m.policy.writable[0].origin } };
+    m.policy.writable = m.policy.readable = paths;
+    m.policy.writable_count = m.policy.readable_count = 2;
+    m.policy.readable_all = false;
+    m.paths = path_policy_create(&m.policy, m.arena);
+    assert_non_null(strstr(rules_of(&m), "writable ws/sub/\n"));
+    assert_int_equal(rename(machine_path(&m, "ws/sub"), machine_path(&m, "ws/was")), 0);
+    assert_int_equal(symlink("../home", machine_path(&m, "ws/sub")), 0);
+    const char *rules = rules_of(&m);
+    assert_null(strstr(rules, "writable home/\n"));
+    assert_null(strstr(rules, "readable home/\n"));
+    assert_non_null(strstr(rules, "writable ws/\n"));
+    machine_destroy(&m);
+}
+
 static void make_repository(const struct machine *m, const char *folder)
 {
     assert_int_equal(mkdir(machine_path(m, folder), 0755), 0);
@@ -207,6 +228,7 @@ int main(void)
         cmocka_unit_test(test_links),
         cmocka_unit_test(test_what_is_allowed),
         cmocka_unit_test(test_in_a_crowd),
+        cmocka_unit_test(test_a_writable_path_that_became_a_link),
         cmocka_unit_test(test_nested),
         cmocka_unit_test(test_there_is_an_end),
         cmocka_unit_test(test_settings),
