@@ -49,13 +49,30 @@ bool deny_rules_build(const char *const *extra, struct arena *arena,
     return true;
 }
 
-const struct str *deny_match(const struct deny_rules *rules, struct str component)
+static const struct str *find_match(const struct deny_rules *rules, struct str component)
 {
-    for (size_t i = 0; rules && i < rules->count; i++) {
+    for (size_t i = 0; i < rules->count; i++) {
         if (glob_component_match(rules->patterns[i], component, true))
             return &rules->patterns[i];
     }
     return NULL;
+}
+
+static bool is_ascii(struct str s)
+{
+    for (size_t i = 0; i < s.len; i++)
+        if ((unsigned char)s.data[i] >= 0x80)
+            return false;
+    return true;
+}
+
+const struct str *deny_match(const struct deny_rules *rules, struct str component)
+{
+    char folded[256]; /* no name is longer */
+    const struct str *by = rules ? find_match(rules, component) : NULL;
+    if (!rules || by || is_ascii(component) || component.len > sizeof(folded))
+        return by;
+    return find_match(rules, (struct str){ folded, deny_fold(component, folded) });
 }
 
 const struct str *deny_match_path(const struct deny_rules *rules, struct str path)

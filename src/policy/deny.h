@@ -5,10 +5,10 @@
  * of a path, ignoring letter case; a path with a matching component is denied for every
  * use.  The rules are read once and never change.
  *
- * "Ignoring case" means ASCII letters, plus the two other characters that Unicode folds
- * to one (the Kelvin sign to k, the long s to s), and invisible characters are skipped:
- * on a file system that ignores case, `.GIT` and `.g<ZWNJ>it` open `.git`.  Letters
- * beyond ASCII are compared as they are.
+ * "Ignoring case" means ASCII letters, plus the other characters that Unicode folds to
+ * them (the Kelvin sign to k, the long s to s, the sharp s to ss, ligatures), and
+ * invisible characters are skipped: on a file system that ignores case, `.GIT` and
+ * `.g<ZWNJ>it` open `.git`.  Letters beyond ASCII are compared as they are.
  */
 #ifndef POLICY_DENY_H
 #define POLICY_DENY_H

@@ -41,6 +41,16 @@ static uint32_t fold_char(uint32_t c)
     return c;
 }
 
+/* Of a character that becomes several letters when case is ignored; or NULL. */
+static const char *fold_letters(uint32_t c)
+{
+    static const char *const ligatures[] = { "ff", "fi", "fl", "ffi", "ffl", "st", "st" };
+    if (c == 0xDF || c == 0x1E9E) /* sharp s */
+        return "ss";
+    return c >= 0xFB00 && c < 0xFB00 + ARRAY_LEN(ligatures) ? ligatures[c - 0xFB00]
+                                                            : NULL;
+}
+
 static uint32_t upper_ascii(uint32_t c)
 {
     return c >= 'a' && c <= 'z' ? c - ('a' - 'A') : c;
@@ -70,12 +80,14 @@ size_t deny_fold(struct str text, char *out)
         if (code >= 0x80 && is_ignorable(code))
             continue;
         uint32_t folded = fold_char(code);
+        const char *letters = fold_letters(code);
         if (folded < 0x80) {
             out[len++] = (char)folded;
             continue;
         }
-        memcpy(out + len, text.data + at, end - at);
-        len += end - at;
+        struct str same = letters ? str_of(letters) : str_sub(text, at, end - at);
+        memcpy(out + len, same.data, same.len);
+        len += same.len;
     }
     return len;
 }

@@ -34,6 +34,9 @@ static const struct {
     { "/h/.SSH/id", "---" },
     { "/h/.s\xE2\x80\x8Bsh/id", "---" },
     { "/h/.\xC5\xBFsh/id", "---" }, /* a long s */
+    { "/h/.\xC3\x9Fh/id", "---" },  /* a sharp s */
+    { "/h/.\xC3\xA7h/id", "lr-" },
+    { "/w/.kiro/\xEF\xAC\x86", "lrw" }, /* a ligature, of no guard */
     { "/h/x.ssh/id", "lr-" },
     { "/w/.ssh/id", "---" },
     { "/w/.npmrc", "---" },
