@@ -507,7 +507,7 @@ static void test_small_stack(void **state UNUSED)
 static void test_very_many(void **state UNUSED)
 {
     for (size_t i = 0; i < ARRAY_LEN(nests); i++)
-        parse_hostile(&nests[i], 300000);
+        parse_hostile(&nests[i], 100000);
 }
 
 /* --- by hand: test-parse [-p] SCRIPT shows the tree, or the script printed --- */
