@@ -80,8 +80,10 @@ void command_refuse_unknown(const struct command_step *step, struct refusal *why
     buf_add(&why->rule, STR("only what a [shell.*] section is for is started"));
     hint_name(policy, command, why);
     hint_instead(step->arena, command, why);
-    if (memchr(command.data ? command.data : "", ' ', command.len))
+    bool is_line = memchr(command.data ? command.data : "", ' ', command.len);
+    if (is_line)
         refuse_hint(why, "The command is one program name, its arguments go into args; "
                          "no shell reads it.");
     hint_configured(policy, why);
+    (is_line ? refuse_message_last : refuse_message)(policy, command, why);
 }

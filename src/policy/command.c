@@ -196,7 +196,6 @@ bool command_decide(const struct command_policy *p, const struct command_request
     };
     if (!step.section) {
         command_refuse_unknown(&step, why);
-        refuse_message(p->policy, request->command, why);
         return false;
     }
     if (has_nul(request))

@@ -20,7 +20,8 @@
 struct shell;
 
 struct cmd {
-    const char *name; /* argv[0] */
+    const char *name; /* argv[0], which may be a path: "/bin/ls" */
+    const struct command *command;
     int argc;
     char **argv;                   /* NULL-terminated; argv[0] is the name */
     struct stream *in, *out, *err; /* never NULL; a closed fd fails with EBADF */

@@ -3,9 +3,7 @@
 
 struct cmd_options cmd_options(struct cmd *c)
 {
-    return (struct cmd_options){
-        .cmd = c, .command = command_find(str_of(c->name)), .index = 1
-    };
+    return (struct cmd_options){ .cmd = c, .command = c->command, .index = 1 };
 }
 
 static const struct cmd_opt *find_letter(const struct cmd_opt *o, char letter)

@@ -234,6 +234,7 @@ int exec_builtin(struct shell *sh, const struct command *command, int argc, char
 {
     struct arena_mark mark = arena_mark(sh->arena);
     struct cmd c = { .name = argv[0],
+        .command = command,
         .argc = argc,
         .argv = argv,
         .in = stream_ref(shell_fd(sh, 0)),
