@@ -311,3 +311,12 @@ void expect_exit(const struct outcome *o, int code, const char *out, const char 
     assert_true(WIFEXITED(o->status));
     assert_int_equal(WEXITSTATUS(o->status), code);
 }
+
+void expect_shell(
+        struct scene *s, const char *script, int code, const char *out, const char *err)
+{
+    struct outcome o;
+    scene_shell(s, script, &o);
+    expect_exit(&o, code, out, err);
+    outcome_finish(&o);
+}

@@ -78,6 +78,9 @@ struct command *scene_start(
         struct scene *s, const char *const *argv, struct outcome *o, struct error *err);
 void scene_wait(struct scene *s, struct outcome *o);
 
+/* NULL: whatever it says. */
 void expect_exit(const struct outcome *o, int code, const char *out, const char *err);
+void expect_shell(
+        struct scene *s, const char *script, int code, const char *out, const char *err);
 
 #endif

@@ -53,9 +53,8 @@ static void test_streams(void **state UNUSED)
     struct scene s;
     struct outcome o;
     scene_begin(&s);
-    scene_shell(&s, "echo out; echo err >&2; cat; readlink /proc/self/fd/0", &o);
-    expect_exit(&o, 0, "out\n/dev/null\n", "err\n");
-    outcome_finish(&o);
+    expect_shell(&s, "echo out; echo err >&2; cat; readlink /proc/self/fd/0", 0,
+            "out\n/dev/null\n", "err\n");
     /* Nothing else is open. */
     scene_shell(&s, "ls /proc/self/fd | tr '\\n' ' '", &o);
     expect_exit(&o, 0, "0 1 2 3 ", ""); /* 3 is ls's own */
@@ -253,9 +252,7 @@ static void test_background(void **state UNUSED)
     assert_false(is_running("sleep 98761"));
     outcome_finish(&o);
     /* What it says within a moment is heard. */
-    scene_shell(&s, "(sleep 0.05; echo late) & echo done", &o);
-    expect_exit(&o, 0, "done\nlate\n", "");
-    outcome_finish(&o);
+    expect_shell(&s, "(sleep 0.05; echo late) & echo done", 0, "done\nlate\n", "");
     scene_end(&s);
 }
 

@@ -318,9 +318,7 @@ static void test_network_allowed(void **state UNUSED)
     outcome_finish(&o);
     /* What has a name here has it there too. */
     int unknown = system("getent hosts localhost >/dev/null");
-    scene_shell(&s, "getent hosts localhost >/dev/null", &o);
-    expect_exit(&o, WEXITSTATUS(unknown), "", "");
-    outcome_finish(&o);
+    expect_shell(&s, "getent hosts localhost >/dev/null", WEXITSTATUS(unknown), "", "");
     close_ears(&e);
     scene_end(&s);
 }
@@ -367,18 +365,15 @@ static void test_own_temporary_folder(void **state UNUSED)
         skip();
     scene_begin(&s);
     s.spec.tmp_bytes = 1 << 20;
-    scene_shell(&s, "ls -A /tmp | grep -v paddock-launch; ls -A /var/tmp /dev/shm", &o);
-    expect_exit(&o, 0, "/dev/shm:\n\n/var/tmp:\n", "");
-    outcome_finish(&o);
+    expect_shell(&s, "ls -A /tmp | grep -v paddock-launch; ls -A /var/tmp /dev/shm", 0,
+            "/dev/shm:\n\n/var/tmp:\n", "");
     scene_shell(&s, "head -c 2000000 /dev/zero > /tmp/big", &o);
     assert_int_equal(o.end, COMMAND_EXITED);
     assert_int_not_equal(o.status, 0);
     assert_non_null(strstr(o.err, "No space left on device"));
     outcome_finish(&o);
     s.env[2] = "TMPDIR=/tmp/user/1000";
-    scene_shell(&s, "f=$(mktemp) && echo $f | cut -c 1-14", &o);
-    expect_exit(&o, 0, "/tmp/user/1000\n", "");
-    outcome_finish(&o);
+    expect_shell(&s, "f=$(mktemp) && echo $f | cut -c 1-14", 0, "/tmp/user/1000\n", "");
     scene_end(&s);
 }
 
@@ -390,21 +385,16 @@ static void test_own_devices(void **state UNUSED)
     if (!has_namespaces())
         skip();
     scene_begin(&s);
-    scene_shell(&s, "ls /dev | tr '\\n' ' '; ls /dev/pts", &o);
-    expect_exit(&o, 0,
+    expect_shell(&s, "ls /dev | tr '\\n' ' '; ls /dev/pts", 0,
             "fd full null ptmx pts random shm stderr stdin stdout tty urandom zero "
             "ptmx\n",
             "");
-    outcome_finish(&o);
-    scene_shell(&s,
+    expect_shell(&s,
             "echo x > /dev/null; echo y > /dev/stdout; cat < /dev/stdin; "
             "head -c 3 /dev/zero | wc -c; echo z 2>/dev/null > /dev/full || echo full",
-            &o);
-    expect_exit(&o, 0, "y\n3\nfull\n", NULL);
-    outcome_finish(&o);
-    scene_shell(&s, "script -q -c 'test -t 0 && tty' /dev/null", &o);
-    expect_exit(&o, 0, "/dev/pts/0\r\n", "");
-    outcome_finish(&o);
+            0, "y\n3\nfull\n", NULL);
+    expect_shell(
+            &s, "script -q -c 'test -t 0 && tty' /dev/null", 0, "/dev/pts/0\r\n", "");
     const char *const argv[] = { "/bin/bash", "-c", "cat <(echo substituted)", NULL };
     scene_run(&s, argv, &o);
     expect_exit(&o, 0, "substituted\n", "");
