@@ -70,12 +70,15 @@ static struct str word_at(const void *list, size_t i)
     return first_word(((const struct str *)list)[i]);
 }
 
-/* Does the policy itself say what to do instead? */
+/* Does the policy itself say what to do instead of just this?  Not, if it says the same
+ * of whatever the command is asked for. */
 static bool has_message(const struct command_step *step, struct str joined)
 {
-    struct str subject = str_of(arena_printf(
-            step->arena, "%.*s %.*s", STR_ARG(step->request->command), STR_ARG(joined)));
-    return policy_message_find(step->policy, subject).len;
+    struct str command = step->request->command;
+    const char *any = arena_printf(step->arena, "%.*s ", STR_ARG(command));
+    const char *whole = arena_printf(step->arena, "%s%.*s", any, STR_ARG(joined));
+    struct str own = policy_message_find(step->policy, str_of(whole));
+    return own.len && !str_eq(own, policy_message_find(step->policy, str_of(any)));
 }
 
 /* Name the allowed patterns that begin as the arguments do, or nearly so: "push" is not

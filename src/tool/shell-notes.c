@@ -9,6 +9,9 @@ static const char *const denied[] = { "ead-only file system", "ermission denied"
 static const char *const unreachable[] = { "ould not resolve host",
     "emporary failure in name resolution", "etwork is unreachable", "ENOTFOUND",
     "EAI_AGAIN" };
+/* What git says when the editor gave it nothing. */
+static const char *const wordless[] = { "due to empty commit message",
+    "no tag message?" };
 
 static bool has(const struct command_stream *s, const char *const *phrases, size_t count)
 {
@@ -93,6 +96,23 @@ static void tell_no_network(const struct policy_shell *section, struct buf *out)
                      "network = true there]\n"));
 }
 
+/* "log | head" in a list of arguments is nothing that a program can make sense of. */
+static void tell_operators(const char *const *argv, struct buf *out)
+{
+    static const char *const operators[] = { "&", "&&", "2>&1", ";", "<", ">", ">>", "|",
+        "||" };
+    for (size_t i = 1; argv[i]; i++) {
+        if (str_which(str_of(argv[i]), operators, ARRAY_LEN(operators)) ==
+                ARRAY_LEN(operators))
+            continue;
+        begin(out);
+        buf_addf(out,
+                "no shell reads the arguments: '%s' was given to the program as it is]\n",
+                argv[i]);
+        return;
+    }
+}
+
 /* What the policy knew before: one line each. */
 static void tell_lines(struct str lines, struct buf *out)
 {
@@ -114,6 +134,13 @@ void shell_notes_write(const struct command_plan *plan,
         tell_stray(&result->strays[i], err_text);
     bool was_denied = ended && plan->sandbox != SANDBOX_NONE &&
                       either_has(result, denied, ARRAY_LEN(denied));
+    if (failed)
+        tell_operators(plan->argv, err_text);
+    if (failed && has(&result->err, wordless, ARRAY_LEN(wordless))) {
+        begin(err_text);
+        buf_add(err_text, STR("no editor is started for a command: give the text with an "
+                              "option, as git does with -m]\n"));
+    }
     if (failed && was_denied) {
         tell_no_write(plan->section, err_text);
         tell_missing(plan->section, err_text);

@@ -65,6 +65,10 @@ test('an agent finds a defect, mends it and commits', async (t) => {
   const message = 'sum: leave comments out (see https://example.org/issues/7, ~/notes and/or a/b)';
   assert.match((await shell('git', ['commit', '-m', message])).text, /^--- STDOUT ---\n\[main [0-9a-f]+\] sum: leave/);
   assert.match((await shell('git', ['log', '-1', '--format=%s|%an'])).text, /a\/b\)\|Robin\n/);
+  // What a command line would have meant, and what an editor would have asked.
+  assert.match((await shell('git', ['log', '--oneline', '|', 'head'])).text, /^\[paddock: no shell reads the arguments: '\|' was given to the program as it is\]$/m);
+  assert.match((await shell('git', ['log --oneline'])).text, /^Give each word as an argument of its own: /m);
+  assert.match((await shell('git', ['commit', '--allow-empty'])).text, /^\[paddock: no editor is started for a command: give the text with an option, as git does with -m\]$/m);
   assert.match((await shell('git', ['show', 'HEAD:nothing'])).text, /\nfatal: [^]*--- EXIT CODE: 128 ---$/);
   assert.equal((await shell('git', ['status', '--porcelain'])).text, '--- EXIT CODE: 0 ---');
 });

@@ -180,6 +180,8 @@ static void test_messages(void **state)
     assert_false(world_try(w, "git", ARGS("push", "origin"), ""));
     assert_shown(w, "\n[a person pushes]");
     assert_null(strstr(world_refusal(w), "Nearest"));
+    assert_false(world_try(w, "git", ARGS("dad"), ""));
+    assert_shown(w, "\n[stay local] Nearest: 'add'. The arguments, ");
     assert_false(world_try(w, "git", ARGS("--no-pager", "push"), ""));
     assert_shown(w, "\n[a person pushes]");
     assert_false(world_try(w, "git", ARGS("add", "/etc/passwd"), ""));

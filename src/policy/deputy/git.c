@@ -12,6 +12,10 @@ struct option_reader git_reader(const struct git_call *call)
 
 static bool refuse_unknown(const struct git_call *call, struct str name)
 {
+    if (name.len && memchr(name.data, ' ', name.len))
+        return deputy_refuse(&call->base, "Each argument is one word of the command.",
+                "Give each word as an argument of its own: \"log\", \"--oneline\".",
+                "'%.*s' is not a command that is known here", STR_ARG(name));
     return deputy_refuse(&call->base,
             "Of git only its own commands are started, no aliases and no programs "
             "git-NAME.",
