@@ -83,7 +83,9 @@ static struct refusal *begin(struct refusal *why, const char *code,
     if (!why)
         return NULL;
     refusal_begin(why, code, origin);
-    buf_addf(&why->what, "%s '%.*s' is not permitted", use_text(use), STR_ARG(path));
+    buf_addf(&why->what, "%s '", use_text(use));
+    buf_add_escaped(&why->what, path);
+    buf_addf(&why->what, "' is not permitted");
     return why;
 }
 

@@ -157,8 +157,9 @@ static int refuse(struct vfs *vfs, struct str path, bool write, const char *rule
     if (!vfs->why)
         return EACCES;
     refusal_begin(vfs->why, "hard-link", NULL);
-    buf_addf(&vfs->why->what, "%s '%.*s' is not permitted", write ? "writing" : "reading",
-            STR_ARG(path));
+    buf_addf(&vfs->why->what, "%s '", write ? "writing" : "reading");
+    buf_add_escaped(&vfs->why->what, path);
+    buf_addf(&vfs->why->what, "' is not permitted");
     buf_add(&vfs->why->rule, str_of(rule));
     if (write)
         buf_add(&vfs->why->hint,

@@ -186,6 +186,10 @@ static void test_refusals_name_the_rule(void **state UNUSED)
                 "Rule: '/w/.pyddock' is write-protected: it holds the policy (.pyddock/) "
                 "(always)\n"
                 "Files for the moment may be written below '/w/.pyddock/tmp/'." },
+        { "/h/a\nRule: x", PATH_WRITE, "writes-restricted",
+                "writing '/h/a\\x0aRule: x' is not permitted: writes are restricted\n"
+                "Rule: [filesystem] writable_paths = [\".\"] (policy.toml:7)\n"
+                "Use a path below '/w'." },
         { "/proc/1/environ", PATH_READ, "special-file",
                 "reading '/proc/1/environ' is not permitted\n"
                 "Rule: what belongs to a process is not looked into (always)" },
