@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import test from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { build, clients, connect, paddock, pyddock } from './lib.mjs';
+import { clients, connect, paddock, pyddock } from './lib.mjs';
 import { Server, cancel, ping } from './server.mjs';
 
 const HANG_MS = 30000; // only to catch what never ends
@@ -318,7 +318,7 @@ test('a long output keeps its end, and says what is missing', async (t) => {
 test('a program that met the sandbox: the reply says which rule that was', async (t) => {
   const root = await workspace(t);
   const s = await serve(t, root);
-  const outside = join(build, `outside-${process.pid}.txt`); // /tmp would be the command's own
+  const outside = `/var/lib/paddock-outside-${process.pid}.txt`; // /tmp would be the command's own
   const { text, isError } = await shell(s, 'tools/touch.sh', [outside]);
   assert.equal(isError, false);
   assert.match(text, /\[paddock: \[shell\.scripts\] [^\]]*pyddock\.override\.toml:\d+[^\]]*sandbox = "none"\]/);
