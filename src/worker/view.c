@@ -15,11 +15,10 @@
 /* A loop that writes for ever ends before the disk is full, in most cases. */
 #define MAX_FILE_SIZE ((uint64_t)4 << 30)
 
-static uint32_t current_umask(void)
+/* From now on the vfs takes it off, and off that alone: a script may set another. */
+static uint32_t take_umask(void)
 {
-    mode_t mask = umask(022);
-    umask(mask);
-    return mask;
+    return umask(0);
 }
 
 static bool build_deny_rules(const struct setup *setup, struct arena *arena,
@@ -59,7 +58,7 @@ bool view_create(const struct setup *setup, struct arena *arena, struct view *ou
     const struct vfs_options options = {
         .deny = setup->paths ? NULL : rules,
         .read_only = setup->read_only,
-        .umask = current_umask(),
+        .umask = take_umask(),
         .paths = setup->paths,
     };
     struct view view = {
