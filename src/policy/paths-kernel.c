@@ -17,8 +17,10 @@
 enum {
     MAX_FOLDERS = 200,
     MAX_NAMES = 20000,
-    MAX_NESTED =
-            100, /* folders: each command waits until they have been looked through */
+    /* Each command waits until these have been looked through. */
+    MAX_NESTED = 100,           /* folders */
+    MAX_NESTED_NAMES = 20000,   /* in all of them... */
+    MAX_NAMES_OF_NESTED = 5000, /* ...and in one */
 };
 
 struct look {
@@ -183,6 +185,7 @@ static void look_for_literals(struct look *look, struct str base)
 struct nested {
     const char *folders[MAX_NESTED];
     size_t count, next;
+    size_t names; /* looked at */
 };
 
 static void add_nested(struct nested *nested, const char *folder)
@@ -229,7 +232,9 @@ static void look_through(struct look *look, struct nested *nested, const char *f
     if (!dir)
         return;
     struct dirent *entry;
-    for (size_t i = 0; i < MAX_NAMES && (entry = readdir(dir)); i++) {
+    size_t last = nested->names + MAX_NAMES_OF_NESTED;
+    last = last < MAX_NESTED_NAMES ? last : MAX_NESTED_NAMES;
+    for (; nested->names < last && (entry = readdir(dir)); nested->names++) {
         if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, ".."))
             continue;
         judge_nested(look, folder, entry->d_name);
