@@ -112,8 +112,7 @@ bool json_parse(struct str text, json_t **out, struct error *err)
     json_error_t why;
     json_t *value = load(text, &why);
     if (!value) {
-        auto_free char *copy = xmalloc(text.len + 1);
-        memcpy(copy, text.data ? text.data : "", text.len);
+        auto_free char *copy = str_copy(text);
         json_error_t unused;
         if (repair_surrogates(copy, text.len))
             value = load((struct str){ copy, text.len }, &unused);

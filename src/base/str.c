@@ -5,6 +5,15 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+char *str_copy(struct str s)
+{
+    char *copy = xmalloc(s.len + 1);
+    if (s.len)
+        memcpy(copy, s.data, s.len);
+    copy[s.len] = '\0';
+    return copy;
+}
+
 bool str_starts(struct str s, struct str prefix)
 {
     return s.len >= prefix.len &&

@@ -44,6 +44,9 @@ bool str_ends(struct str s, struct str suffix);
 /* Byte order, shorter first: what strcmp is to C strings. */
 int str_cmp(struct str a, struct str b);
 
+/* The bytes with a NUL after them, to be freed by the caller. */
+char *str_copy(struct str s) __attribute__((malloc));
+
 /* The part of `s` from `from` on; both ends are clamped. */
 struct str str_from(struct str s, size_t from);
 struct str str_sub(struct str s, size_t from, size_t len);

@@ -119,6 +119,16 @@ static bool is_new_folder(struct look *look, struct str folder)
     return true;
 }
 
+/* The next name in the folder that is neither itself nor the one above. */
+static const struct dirent *next_name(DIR *dir)
+{
+    const struct dirent *entry;
+    do
+        entry = readdir(dir);
+    while (entry && (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, "..")));
+    return entry;
+}
+
 static void look_into(struct look *look, const char *folder)
 {
     if (!is_new_folder(look, str_of(folder)))
@@ -126,10 +136,8 @@ static void look_into(struct look *look, const char *folder)
     DIR *dir = opendir(folder);
     if (!dir)
         return;
-    struct dirent *entry;
-    for (size_t i = 0; i < MAX_NAMES && (entry = readdir(dir)); i++) {
-        if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, ".."))
-            continue;
+    const struct dirent *entry;
+    for (size_t i = 0; i < MAX_NAMES && (entry = next_name(dir)); i++) {
         struct arena_mark mark = arena_mark(look->arena);
         const char *path = arena_printf(look->arena, "%s/%s", folder, entry->d_name);
         size_t before = look->rules->count;
@@ -231,12 +239,10 @@ static void look_through(struct look *look, struct nested *nested, const char *f
     DIR *dir = opendir(folder);
     if (!dir)
         return;
-    struct dirent *entry;
+    const struct dirent *entry;
     size_t last = nested->names + MAX_NAMES_OF_NESTED;
     last = last < MAX_NESTED_NAMES ? last : MAX_NESTED_NAMES;
-    for (; nested->names < last && (entry = readdir(dir)); nested->names++) {
-        if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, ".."))
-            continue;
+    for (; nested->names < last && (entry = next_name(dir)); nested->names++) {
         judge_nested(look, folder, entry->d_name);
         if (entry->d_type == DT_DIR && entry->d_name[0] != '.')
             add_nested(nested, arena_printf(look->arena, "%s/%s", folder, entry->d_name));

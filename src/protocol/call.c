@@ -15,14 +15,6 @@ struct call {
     uint64_t started; /* ms of the loop's clock */
 };
 
-static char *copy_text(struct str s)
-{
-    char *copy = xmalloc(s.len + 1);
-    memcpy(copy, s.data, s.len);
-    copy[s.len] = '\0';
-    return copy;
-}
-
 static void free_call(struct call *c)
 {
     free(c->id);
@@ -131,8 +123,8 @@ static bool submit(const struct request *r, const struct dispatch_request *reque
     c->mcp = m;
     c->batch = r->batch;
     c->modern = r->modern;
-    c->id = copy_text(r->message->id);
-    c->token = token.len ? copy_text(token) : NULL;
+    c->id = str_copy(r->message->id);
+    c->token = token.len ? str_copy(token) : NULL;
     c->next = m->calls;
     m->calls = c;
     if (c->batch)
@@ -153,7 +145,7 @@ static void reply_error(const struct request *r, const struct error *err)
 static bool arguments_fit(const struct request *r, const json_t *schema,
         const struct dispatch_request *request, struct error *err)
 {
-    auto_free char *name = copy_text(request->tool);
+    auto_free char *name = str_copy(request->tool);
     if (schema_check(schema, request->args, name, err))
         return true;
     dispatch_refused(r->mcp->dispatch, request, err);

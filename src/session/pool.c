@@ -143,14 +143,6 @@ static void pump(struct pool *p)
     }
 }
 
-static char *copy_text(struct str s)
-{
-    char *copy = xmalloc(s.len + 1);
-    memcpy(copy, s.data, s.len);
-    copy[s.len] = '\0';
-    return copy;
-}
-
 bool pool_call(struct pool *p, struct str tool, struct str args, session_done_fn *done,
         void *user, struct pool_call **out, struct error *err)
 {
@@ -159,8 +151,8 @@ bool pool_call(struct pool *p, struct str tool, struct str args, session_done_fn
         return error_set(err, ERR_LIMIT,
                 "too many calls are waiting (%zu); wait for replies first", p->waiting);
     struct pool_call *call = xcalloc(1, sizeof(*call));
-    call->tool = copy_text(tool);
-    call->args = copy_text(args);
+    call->tool = str_copy(tool);
+    call->args = str_copy(args);
     call->args_len = args.len;
     call->done = done;
     call->user = user;

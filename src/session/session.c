@@ -238,11 +238,8 @@ bool session_call(struct session *s, struct str tool, struct str args,
                 "too many calls are waiting for this shell (%zu); wait for replies first",
                 s->calls);
     struct session_call *call = xcalloc(1, sizeof(*call));
-    call->tool = xmalloc(tool.len + 1);
-    memcpy(call->tool, tool.data, tool.len);
-    call->tool[tool.len] = '\0';
-    call->args = xmalloc(args.len + 1);
-    memcpy(call->args, args.data, args.len);
+    call->tool = str_copy(tool);
+    call->args = str_copy(args);
     call->args_len = args.len;
     call->done = done;
     call->user = user;

@@ -91,12 +91,10 @@ void functions_set(struct functions **f, struct str name, struct script *script,
     if (!*f || (*f)->refs > 1 || ((*f)->count + 1) * 2 > (*f)->cap)
         replace(f, copy_without(*f, (struct str){ 0 }));
     struct function *fn = xcalloc(1, sizeof(*fn));
-    char *text = xmalloc(name.len + 1);
-    memcpy(text, name.data, name.len);
-    text[name.len] = 0;
-    *fn = (struct function){
-        .name = { text, name.len }, .script = script_ref(script), .body = body, .refs = 1
-    };
+    *fn = (struct function){ .name = { str_copy(name), name.len },
+        .script = script_ref(script),
+        .body = body,
+        .refs = 1 };
     struct function **slot = slot_of(*f, name);
     if (*slot)
         function_unref(*slot);

@@ -83,10 +83,7 @@ static void init_variables(struct shell *sh, const struct shell_options *options
 
 static struct str copy_text(struct str s)
 {
-    char *text = xmalloc(s.len + 1);
-    memcpy(text, s.data, s.len);
-    text[s.len] = 0;
-    return (struct str){ text, s.len };
+    return (struct str){ str_copy(s), s.len };
 }
 
 static void free_text(struct str s)

@@ -110,20 +110,11 @@ static bool hand_on(
             c->dispatch->commands, r->args, on_command_done, c, &c->work.command, err);
 }
 
-static char *copy_text(struct str s, size_t max)
-{
-    size_t len = s.len < max ? s.len : max;
-    char *copy = xmalloc(len + 1);
-    memcpy(copy, s.data, len);
-    copy[len] = '\0';
-    return copy;
-}
-
 static void remember_for_log(struct dispatch_call *c, const struct dispatch_request *r)
 {
     c->args = json_incref(r->args);
-    c->tool = copy_text(r->tool, r->tool.len);
-    c->trace = copy_text(r->trace, MAX_TRACE);
+    c->tool = str_copy(r->tool);
+    c->trace = str_copy(str_sub(r->trace, 0, MAX_TRACE));
     c->started = uv_hrtime();
 }
 

@@ -118,6 +118,7 @@ void record_cancelled_call(struct audit *a, struct audit_call *call)
     call->decision = "allow";
     call->rule = STR("");
     call->is_error = true;
+    call->cancelled = true;
     call->exit_status = AUDIT_NO_EXIT;
     audit_call(a, call);
 }

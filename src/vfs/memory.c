@@ -126,10 +126,7 @@ static int add_name(struct node *dir, struct str name, struct node *n)
     GROW(dir->names, dir->count, dir->names_cap);
     memmove(dir->names + at + 1, dir->names + at,
             (dir->count - at) * sizeof(*dir->names));
-    char *text = xmalloc(name.len + 1);
-    memcpy(text, name.data, name.len);
-    text[name.len] = 0;
-    dir->names[at] = (struct name){ text, n };
+    dir->names[at] = (struct name){ str_copy(name), n };
     dir->count++;
     if (n->st.type == VFS_DIR)
         dir->st.nlink++;

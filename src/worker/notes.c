@@ -34,9 +34,10 @@ static const struct {
 static void write_hash(struct sha256_ctx *sha, char out[65])
 {
     uint8_t digest[SHA256_DIGEST_SIZE];
+    auto_buf hex = BUF(2 * sizeof(digest));
     sha256_digest(sha, sizeof(digest), digest);
-    for (size_t i = 0; i < sizeof(digest); i++)
-        snprintf(out + 2 * i, 3, "%02x", digest[i]);
+    buf_add_hex(&hex, digest, sizeof(digest));
+    memcpy(out, hex.data, hex.len + 1);
 }
 
 static void hash_text(struct str text, char out[65])

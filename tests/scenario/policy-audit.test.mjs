@@ -4,9 +4,10 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { link, mkdir, readFile, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import test from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { pyddock } from './lib.mjs';
 import { Server } from './server.mjs';
-import { exists, kinds, mode, noMounts, serve, sha256, text, workspace } from './workspace.mjs';
+import { exists, isRunning, kinds, mode, noMounts, serve, sha256, text, workspace } from './workspace.mjs';
 
 const withLog = (path, more = '') => `[audit_log]\npath = "${path}"\n${more}`;
 
@@ -47,6 +48,21 @@ for (const kind of kinds) {
     assert.equal(await exists(join(w.top, 'out.txt')), false);
   });
 }
+
+test('a call that was cancelled is recorded as that', async (t) => {
+  const w = await logged(t, { policy: '[shell.sleep]\nmode = "allow"\n' });
+  const { tool, shell } = await serve(t, w);
+  const abort = new AbortController();
+  const seconds = `6${process.pid}`;
+  const call = tool('run_shell', { command: 'sleep', args: [seconds] }, { signal: abort.signal });
+  while (!(await isRunning('sleep', seconds))) await sleep(20);
+  abort.abort('enough');
+  await assert.rejects(call);
+  await shell('sleep', ['0']);
+  const [cancelled, done] = await lines(w.log);
+  assert.deepEqual([cancelled.cancelled, cancelled.decision, cancelled.is_error], [true, 'allow', true]);
+  assert.equal('cancelled' in done, false);
+});
 
 /** What the records say of files: path -> digest, 'gone', or '' where only the change is known. */
 function replay(records) {

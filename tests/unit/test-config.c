@@ -112,6 +112,9 @@ static void test_errors(void **state UNUSED)
         { "[filesystem.guards]\n\"a\\n[\\n-\\t]\" = \"deny-all\"\n",
                 "2: [filesystem.guards] 'a?[?-?]': the pattern 'a?[?-?]' is wrong: bad "
                 "character range ?-? at position 3" },
+        { "[filesystem.guards]\n\"/a\\u0000\" = \"deny-all\"\n",
+                "2: [filesystem.guards] '/a?': a NUL byte is in no name and no argument, "
+                "so the pattern never matches" },
         { "[filesystem.guards]\n'' = \"deny-all\"\n",
                 "2: [filesystem.guards]: an empty pattern matches every path" },
         { "[ast]\nblock_calls = [\"eval\", 1]\n",

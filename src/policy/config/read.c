@@ -195,6 +195,9 @@ bool conf_regex(struct conf *c, const char *section, const struct toml_item *ite
 {
     struct error why;
     *out = (struct policy_regex){ .text = text, .origin = item->origin };
+    if (text.len && memchr(text.data, 0, text.len))
+        return conf_fail_item(c, section, item,
+                "a NUL byte is in no name and no argument, so the pattern never matches");
     if (pyre_create(text, flags, &out->pattern, &why)) {
         arena_defer(c->arena, destroy_pattern, out->pattern);
         return true;

@@ -236,6 +236,8 @@ static void write_call(const struct audit *a, const struct audit_call *c, struct
         add_masked(c->rule, MAX_TEXT, out);
     }
     buf_addf(out, ",\"is_error\":%s", c->is_error ? "true" : "false");
+    if (c->cancelled)
+        buf_add(out, STR(",\"cancelled\":true"));
     if (c->exit_status != AUDIT_NO_EXIT)
         buf_addf(out, ",\"exit\":%d", c->exit_status);
     buf_addf(out, ",\"bytes\":%llu,\"duration_us\":%llu", (unsigned long long)c->bytes,

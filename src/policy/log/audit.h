@@ -9,9 +9,9 @@
  *    "is_error":false,"bytes":120,"duration_us":310,
  *    "writes":[{"path":"/srv/a","op":"write","before":"...","after":"..."}]}
  *
- * "rule", "exit", "writes", "writes_left_out" (how many more there were) and "trace" are
- * there when there is something to say, and "lost": N when the N records before this one
- * could not be written.
+ * "rule", "exit", "cancelled", "writes", "writes_left_out" (how many more there were) and
+ * "trace" are there when there is something to say, and "lost": N when the N records
+ * before this one could not be written.
  *
  * The debug log of `serve --debug`, WORKSPACE/.pyddock/tmp/audit.jsonl: single events
  * with the fields of the seed (t, pid, event, decision, caller, detail), those that the
@@ -47,6 +47,7 @@ struct audit_call {
     const char *decision;            /* "allow", "deny" */
     struct str rule;                 /* that decided, or "" */
     bool is_error;
+    bool cancelled;  /* by the client, before it had answered */
     int exit_status; /* of a command; AUDIT_NO_EXIT: there was none */
     uint64_t bytes;  /* of the reply */
     uint64_t duration_us;

@@ -15,10 +15,7 @@ static struct str *find(struct shell *sh, struct str name)
 
 static struct str copy(struct str s)
 {
-    char *text = xmalloc(s.len + 1);
-    memcpy(text, s.data, s.len);
-    text[s.len] = 0;
-    return (struct str){ text, s.len };
+    return (struct str){ str_copy(s), s.len };
 }
 
 static void release(struct str s)
