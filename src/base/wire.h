@@ -24,6 +24,9 @@ enum wire_kind {
     WIRE_NOT_STARTED,
     WIRE_ENDED,
     WIRE_STOP,
+    WIRE_FORK,   /* server -> zygote, with four descriptors: see python/zygote.h */
+    WIRE_FORKED, /* zygote -> server: pid (0: it failed), errno */
+    WIRE_GONE,   /* zygote -> server: pid, wait status */
     WIRE_KINDS,
 };
 

@@ -53,9 +53,16 @@ static bool is_general(int error)
     return error == ENOSYS || error == EPERM;
 }
 
-static enum mount_flags flags_of(enum layout_kind kind)
+static bool can_be_written(enum layout_kind kind)
+{
+    return kind == LAYOUT_WRITABLE || kind == LAYOUT_PIN || kind == LAYOUT_PRIVATE;
+}
+
+static enum mount_flags flags_of(const struct building *b, enum layout_kind kind)
 {
     enum mount_flags flags = MOUNT_NO_SET_ID;
+    if (b->request->no_programs && can_be_written(kind))
+        flags |= MOUNT_NO_EXEC;
     if (kind != LAYOUT_DEVICE && kind != LAYOUT_TERMINALS)
         flags |= MOUNT_NO_DEVICES;
     if (kind == LAYOUT_READ_ONLY || kind == LAYOUT_VISIBLE)
@@ -76,9 +83,9 @@ static int make_tree(const struct building *b, const struct layout_item *item,
     switch (item->kind) {
     case LAYOUT_PRIVATE:
         return mount_memory(item->mode, item->bytes ? item->bytes : b->request->tmp_bytes,
-                flags_of(item->kind));
+                flags_of(b, item->kind));
     case LAYOUT_TERMINALS:
-        return mount_terminals(flags_of(item->kind));
+        return mount_terminals(flags_of(b, item->kind));
     case LAYOUT_HIDDEN:
         return S_ISDIR(piece->was.st_mode) ? mount_memory(0, 4096, KEEP_OUT)
                                            : copy_null();
@@ -126,7 +133,7 @@ static int prepare(
     if (is_new(item->kind))
         return 0;
     if (item->kind != LAYOUT_HIDDEN)
-        return mount_restrict(piece->tree, flags_of(item->kind));
+        return mount_restrict(piece->tree, flags_of(b, item->kind));
     if (S_ISDIR(piece->was.st_mode))
         b->empty_folder = piece->tree;
     return mount_restrict(piece->tree, KEEP_OUT);

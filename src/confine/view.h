@@ -47,6 +47,7 @@ struct view_request {
     uint64_t tmp_bytes; /* ...that hold so much each; 0: as the kernel likes */
     bool private_run;   /* /run with nothing but what programs need */
     bool private_dev;   /* /dev with nothing but null, zero, random, terminals */
+    bool no_programs;   /* what may be written is not run, nor mapped as code */
     bool no_network;    /* a network namespace without any interface that is up */
     bool new_pids;      /* a PID namespace, System V IPC and /proc of its own */
 };

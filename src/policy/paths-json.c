@@ -1,12 +1,8 @@
-#include "base/utf8.h"
+#include "policy/json-parts.h"
 #include "policy/paths-internal.h"
 #include "policy/pyre/pyre.h"
 
 #include "base/json.h"
-
-/* Far more than a policy has; what comes from elsewhere is bounded all the same. */
-#define MAX_ITEMS 10000
-#define MAX_PATH  ((size_t)1 << 16)
 
 static const char *const kind_names[] = {
     [PROTECTED_POLICY] = "policy",
@@ -16,71 +12,13 @@ static const char *const kind_names[] = {
     [PROTECTED_LOG] = "log",
 };
 
-/* Any bytes come through unchanged: each is written as the character of that number. */
-static json_t *bytes_json(struct str bytes)
-{
-    auto_buf text = BUF(2 * bytes.len);
-    for (size_t i = 0; i < bytes.len; i++) {
-        char code[4];
-        size_t len = utf8_encode((unsigned char)bytes.data[i], code);
-        buf_add(&text, (struct str){ code, len });
-    }
-    return json_text(buf_str(&text));
-}
-
-static bool parse_bytes(const json_t *object, const char *key, struct arena *arena,
-        struct str *out, struct error *err)
-{
-    const json_t *value = json_object_get(object, key);
-    struct str text = json_str(value);
-    if (!json_is_string(value) || text.len > 2 * MAX_PATH)
-        return error_set(err, ERR_INVALID, "'%s' must be a string", key);
-    char *bytes = arena_alloc(arena, text.len + 1);
-    size_t count = 0;
-    while (text.len) {
-        uint32_t code = 0;
-        size_t len = utf8_decode(text, &code);
-        if (!len || !code || code > 0xff)
-            return error_set(
-                    err, ERR_INVALID, "'%s' has a character that is no byte", key);
-        bytes[count++] = (char)code;
-        text = str_from(text, len);
-    }
-    bytes[count] = 0;
-    *out = (struct str){ bytes, count };
-    return true;
-}
-
-static void add_origin(json_t *object, const struct origin *origin)
-{
-    if (!origin->file)
-        return;
-    json_object_set_new(object, "file", bytes_json(str_of(origin->file)));
-    json_object_set_new(object, "line", json_integer(origin->line));
-}
-
-static bool parse_origin(
-        const json_t *object, struct arena *arena, struct origin *out, struct error *err)
-{
-    struct str file;
-    json_int_t line = json_integer_value(json_object_get(object, "line"));
-    if (!json_object_get(object, "file"))
-        return true;
-    if (!parse_bytes(object, "file", arena, &file, err))
-        return false;
-    if (line < 0 || line > UINT32_MAX)
-        return error_set(err, ERR_INVALID, "'line' must be a number of a line");
-    *out = (struct origin){ file.data, (unsigned)line };
-    return true;
-}
-
 static json_t *roots_json(const struct policy_path *roots, size_t count)
 {
     json_t *list = json_array();
     for (size_t i = 0; i < count; i++) {
-        json_t *object = json_pack("{s:o, s:o}", "text", bytes_json(roots[i].text),
-                "path", bytes_json(roots[i].path));
-        add_origin(object, &roots[i].origin);
+        json_t *object = json_pack("{s:o, s:o}", "text", policy_bytes_json(roots[i].text),
+                "path", policy_bytes_json(roots[i].path));
+        policy_add_origin(object, &roots[i].origin);
         json_array_append_new(list, object);
     }
     return list;
@@ -91,9 +29,10 @@ static json_t *guards_json(const struct policy *policy)
     json_t *list = json_array();
     for (size_t i = 0; i < policy->guard_count; i++) {
         const struct policy_guard *g = &policy->guards[i];
-        json_t *object = json_pack("{s:o, s:s}", "regex", bytes_json(g->regex.text),
-                "disposition", guard_disposition_name(g->disposition));
-        add_origin(object, &g->regex.origin);
+        json_t *object =
+                json_pack("{s:o, s:s}", "regex", policy_bytes_json(g->regex.text),
+                        "disposition", guard_disposition_name(g->disposition));
+        policy_add_origin(object, &g->regex.origin);
         json_array_append_new(list, object);
     }
     return list;
@@ -105,8 +44,8 @@ static json_t *protected_json(const struct policy *policy)
     for (size_t i = 0; i < policy->protected_count; i++) {
         const struct policy_protected *p = &policy->protected[i];
         json_t *object = json_pack("{s:s, s:o, s:o}", "kind", kind_names[p->kind], "path",
-                bytes_json(p->path), "except", bytes_json(p->except));
-        add_origin(object, &p->origin);
+                policy_bytes_json(p->path), "except", policy_bytes_json(p->except));
+        policy_add_origin(object, &p->origin);
         json_array_append_new(list, object);
     }
     return list;
@@ -116,21 +55,11 @@ json_t *path_policy_json(const struct path_policy *p)
 {
     const struct policy *policy = p->policy;
     return json_pack("{s:o, s:o, s:b, s:o, s:o, s:o, s:o}", "workspace",
-            bytes_json(policy->workspace_real), "home", bytes_json(policy->home),
-            "readable_all", policy->readable_all, "writable",
-            roots_json(policy->writable, policy->writable_count), "readable",
+            policy_bytes_json(policy->workspace_real), "home",
+            policy_bytes_json(policy->home), "readable_all", policy->readable_all,
+            "writable", roots_json(policy->writable, policy->writable_count), "readable",
             roots_json(policy->readable, policy->readable_count), "guards",
             guards_json(policy), "protected", protected_json(policy));
-}
-
-static bool get_list(const json_t *object, const char *key, const json_t **list,
-        size_t *count, struct error *err)
-{
-    *list = json_object_get(object, key);
-    *count = json_array_size(*list);
-    if (!json_is_array(*list) || *count > MAX_ITEMS)
-        return error_set(err, ERR_INVALID, "'%s' must be a list", key);
-    return true;
 }
 
 /* Rules about relative paths would never match. */
@@ -146,15 +75,15 @@ static bool parse_roots(const json_t *object, const char *key, struct arena *are
 {
     const json_t *list;
     size_t count;
-    if (!get_list(object, key, &list, &count, err))
+    if (!policy_get_list(object, key, &list, &count, err))
         return false;
     struct policy_path *roots = arena_zalloc(arena, count * sizeof(*roots));
     for (size_t i = 0; i < count; i++) {
         const json_t *item = json_array_get(list, i);
-        if (!parse_bytes(item, "text", arena, &roots[i].text, err) ||
-                !parse_bytes(item, "path", arena, &roots[i].path, err) ||
+        if (!policy_parse_bytes(item, "text", arena, &roots[i].text, err) ||
+                !policy_parse_bytes(item, "path", arena, &roots[i].path, err) ||
                 (roots[i].path.len && !require_absolute(roots[i].path, key, err)) ||
-                !parse_origin(item, arena, &roots[i].origin, err))
+                !policy_parse_origin(item, arena, &roots[i].origin, err))
             return error_context(err, "%s %zu", key, i + 1);
     }
     *out = roots;
@@ -174,8 +103,8 @@ static bool parse_guard(const json_t *item, struct arena *arena, struct policy_g
     struct str name = json_str(json_object_get(item, "disposition"));
     if (!guard_disposition_parse(name, &out->disposition))
         return error_set(err, ERR_INVALID, "unknown disposition '%.*s'", STR_ARG(name));
-    if (!parse_bytes(item, "regex", arena, &out->regex.text, err) ||
-            !parse_origin(item, arena, &out->regex.origin, err) ||
+    if (!policy_parse_bytes(item, "regex", arena, &out->regex.text, err) ||
+            !policy_parse_origin(item, arena, &out->regex.origin, err) ||
             !pyre_create(out->regex.text, 0, &pattern, err))
         return false;
     arena_defer(arena, destroy_pyre, pattern);
@@ -187,7 +116,7 @@ static bool parse_guards(
         const json_t *object, struct arena *arena, struct policy *out, struct error *err)
 {
     const json_t *list;
-    if (!get_list(object, "guards", &list, &out->guard_count, err))
+    if (!policy_get_list(object, "guards", &list, &out->guard_count, err))
         return false;
     out->guards = arena_zalloc(arena, out->guard_count * sizeof(*out->guards));
     for (size_t i = 0; i < out->guard_count; i++)
@@ -209,17 +138,17 @@ static bool parse_protected(
         const json_t *object, struct arena *arena, struct policy *out, struct error *err)
 {
     const json_t *list;
-    if (!get_list(object, "protected", &list, &out->protected_count, err))
+    if (!policy_get_list(object, "protected", &list, &out->protected_count, err))
         return false;
     out->protected = arena_zalloc(arena, out->protected_count * sizeof(*out->protected));
     for (size_t i = 0; i < out->protected_count; i++) {
         const json_t *item = json_array_get(list, i);
         struct policy_protected *p = &out->protected[i];
         if (!parse_kind(json_str(json_object_get(item, "kind")), &p->kind, err) ||
-                !parse_bytes(item, "path", arena, &p->path, err) ||
+                !policy_parse_bytes(item, "path", arena, &p->path, err) ||
                 !require_absolute(p->path, "path", err) ||
-                !parse_bytes(item, "except", arena, &p->except, err) ||
-                !parse_origin(item, arena, &p->origin, err))
+                !policy_parse_bytes(item, "except", arena, &p->except, err) ||
+                !policy_parse_origin(item, arena, &p->origin, err))
             return error_context(err, "protected %zu", i + 1);
     }
     return true;
@@ -232,9 +161,9 @@ static bool parse_policy(
     if (!json_is_boolean(all))
         return error_set(err, ERR_INVALID, "'readable_all' must be a boolean");
     out->readable_all = json_is_true(all);
-    return parse_bytes(object, "workspace", arena, &out->workspace_real, err) &&
+    return policy_parse_bytes(object, "workspace", arena, &out->workspace_real, err) &&
            require_absolute(out->workspace_real, "workspace", err) &&
-           parse_bytes(object, "home", arena, &out->home, err) &&
+           policy_parse_bytes(object, "home", arena, &out->home, err) &&
            parse_roots(object, "writable", arena, &out->writable, &out->writable_count,
                    err) &&
            parse_roots(object, "readable", arena, &out->readable, &out->readable_count,

@@ -113,7 +113,7 @@ bool view_confine(struct view *view, int also, int server, struct arena *arena,
     const struct confine_request request = {
         .roots = view->roots,
         .root_count = view->root_count,
-        .view = is_host ? &view->mounts : NULL,
+        .view = is_host ? &view->host.mounts : NULL,
         .no_capabilities = is_host && geteuid(),
         .max_memory = MAX_MEMORY,
         .max_file_size = MAX_FILE_SIZE,
@@ -121,7 +121,7 @@ bool view_confine(struct view *view, int also, int server, struct arena *arena,
     };
     confine_self(&request, status);
     if (is_host)
-        host_close_roots(view);
+        hostview_close_roots(&view->host);
     return true;
 }
 

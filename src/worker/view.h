@@ -9,7 +9,7 @@
 #define WORKER_VIEW_H
 
 #include "confine/confine.h"
-#include "confine/view.h"
+#include "hostview/hostview.h"
 #include "policy/setup.h"
 #include "vfs/vfs.h"
 
@@ -20,10 +20,7 @@ struct view {
     const struct setup *setup;
     struct confine_root *roots; /* of the machine, in the arena */
     size_t root_count;
-    /* With a path policy: */
-    int machine; /* the root of the vfs */
-    struct kernel_rules rules;
-    struct view_request mounts;
+    struct hostview host; /* with a path policy */
 };
 
 /* Mount every root of `setup`; the descriptors belong to the vfs afterwards.  Everything
@@ -48,6 +45,5 @@ const char *const *view_env(const struct view *view, struct arena *arena);
 void host_prepare(struct view *view, struct arena *arena);
 MUST_CHECK bool host_enter(struct view *view, int server, struct arena *arena,
         struct confine_status *status, struct error *err);
-void host_close_roots(struct view *view); /* that only Landlock needed */
 
 #endif

@@ -1,0 +1,6 @@
+#include "python/hook.h"
+
+bool hook_install(void)
+{
+    return true;
+}

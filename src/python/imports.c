@@ -1,0 +1,6 @@
+#include "python/imports.h"
+
+bool imports_init(void)
+{
+    return true;
+}

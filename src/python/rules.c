@@ -1,0 +1,6 @@
+#include "python/rules.h"
+
+bool rules_check(PyObject *tree UNUSED, struct buf *violations UNUSED)
+{
+    return true;
+}

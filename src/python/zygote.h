@@ -1,0 +1,27 @@
+/*
+ * zygote.h - a process with a warm interpreter, which never runs a snippet: it forks a
+ * child for each.
+ *
+ * Descriptor 3 is the socket to the server (base/wire.h).  Each WIRE_FORK brings the four
+ * descriptors of a child: its control socket, its broker socket, its stdout and stderr.
+ */
+#ifndef PYTHON_ZYGOTE_H
+#define PYTHON_ZYGOTE_H
+
+#include "base/error.h"
+#include "hostview/hostview.h"
+
+enum { CHILD_CONTROL, CHILD_BROKER, CHILD_OUT, CHILD_ERR, CHILD_FDS };
+
+#define CONTROL_FD 3
+#define BROKER_FD  4
+
+/* Until the server closes the socket.  Returns in the zygote only. */
+MUST_CHECK bool zygote_serve(int socket, struct hostview *view,
+        const struct confine_status *status, struct error *err);
+
+/* child.c: all that a forked child does; `fds` are the four. */
+_Noreturn void child_main(
+        const int *fds, struct hostview *view, const struct confine_status *status);
+
+#endif

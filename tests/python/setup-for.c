@@ -1,0 +1,36 @@
+/*
+ * setup-for WORKSPACE [HOME]: what `paddock-python --snippet` is to be told for this
+ * workspace, as JSON.
+ */
+#include "policy/config/config.h"
+#include "policy/environ.h"
+#include "policy/python-setup.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+extern char **environ;
+
+int main(int argc, char **argv)
+{
+    struct error err;
+    struct policy *policy;
+    auto_arena *arena = arena_create();
+    if (argc < 2)
+        return 2;
+    const struct config_request request = { .workspace = argv[1],
+        .home = argc > 2 ? argv[2] : getenv("HOME") };
+    if (!config_load(&request, arena, &policy, &err)) {
+        fprintf(stderr, "%s\n", err.message);
+        return 1;
+    }
+    const struct python_setup setup = {
+        .paths = path_policy_create(policy, arena),
+        .policy = policy,
+        .env = env_snapshot(policy, NULL, environ, arena),
+    };
+    auto_buf text = BUF((size_t)64 << 20);
+    python_setup_write(&setup, &text);
+    return fwrite(text.data, 1, text.len, stdout) == text.len ? 0 : 1;
+}
