@@ -1,0 +1,22 @@
+/*
+ * plain-function.h - a function that can be called, and that tells its name, module, doc
+ * and signature.  Nothing else leads to what it calls: no __self__, __globals__ or
+ * __closure__.
+ *
+ * Views of modules show these instead of the modules' own functions.
+ */
+#ifndef PYTHON_PLAIN_FUNCTION_H
+#define PYTHON_PLAIN_FUNCTION_H
+
+#include "python/guard.h"
+
+/* A new reference; calls `target` with what it is called with. */
+PyObject *plain_function(PyObject *target);
+
+/* The same under another name and as if from another module; `doc` may be NULL. */
+PyObject *plain_function_named(
+        PyObject *target, const char *name, const char *module, const char *doc);
+
+bool plain_function_check(PyObject *object);
+
+#endif
