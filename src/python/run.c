@@ -106,7 +106,8 @@ bool run_init(void)
     run.end_threads = get("threading", "_shutdown");
     run.end_exits = get("atexit", "_run_exitfuncs");
     return run.compile && run.exec && run.eval && run.expression && run.print_exception &&
-           run.line_cache && run.end_threads && run.end_exits && watch_alarm();
+           run.line_cache && run.end_threads && run.end_exits && rules_init() &&
+           watch_alarm();
 }
 
 static PyObject *parse(PyObject *source)
@@ -308,6 +309,10 @@ static bool start(const struct snippet *s, struct outcome *out)
             say(violations.data, violations.len);
         out->exit_code = 1;
         return violations.len;
+    }
+    if (!guard.setup->network && rules_needs_network(tree)) {
+        out->retry_network = true;
+        return true;
     }
     return compile_program(tree, &program) && execute(&program, out);
 }

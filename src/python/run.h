@@ -15,8 +15,9 @@ struct snippet {
 struct outcome {
     int exit_code;
     bool has_result, timed_out;
-    struct buf result; /* repr() of the last expression */
-    json_t *images;    /* array of {"mime", "data"}, base64; or NULL */
+    bool retry_network; /* nothing ran: it imports what needs a process with network */
+    struct buf result;  /* repr() of the last expression */
+    json_t *images;     /* array of {"mime", "data"}, base64; or NULL */
 };
 void outcome_init(struct outcome *o);
 void outcome_finish(struct outcome *o);

@@ -21,6 +21,8 @@ static void print_outcome(const struct outcome *o)
     auto_buf text = BUF((size_t)64 << 20);
     if (o->has_result)
         buf_addf(&text, "RESULT: %.*s\n", STR_ARG(buf_str(&o->result)));
+    if (o->retry_network)
+        buf_addf(&text, "RETRY: network\n");
     buf_addf(&text, "EXIT: %d%s\n", o->exit_code, o->timed_out ? " (timeout)" : "");
     ssize_t n = write(STDOUT_FILENO, text.data, text.len);
     (void)n;

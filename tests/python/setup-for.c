@@ -1,6 +1,6 @@
 /*
  * setup-for WORKSPACE [HOME]: what `paddock-python --snippet` is to be told for this
- * workspace, as JSON.
+ * workspace, as JSON.  With network, unless the environment has NO_NETWORK.
  */
 #include "policy/config/config.h"
 #include "policy/environ.h"
@@ -28,6 +28,7 @@ int main(int argc, char **argv)
     const struct python_setup setup = {
         .paths = path_policy_create(policy, arena),
         .policy = policy,
+        .network = !getenv("NO_NETWORK"),
         .env = env_snapshot(policy, NULL, environ, arena),
     };
     auto_buf text = BUF((size_t)64 << 20);
