@@ -49,27 +49,41 @@ static void add_server_info(const struct mcp_server *server, struct buf *out)
     buf_add(out, STR("}}"));
 }
 
+static void add_images(const json_t *images, struct buf *out)
+{
+    for (size_t i = 0; i < json_array_size(images); i++) {
+        const json_t *image = json_array_get(images, i);
+        buf_add(out, STR(",{\"type\":\"image\",\"data\":"));
+        json_write_text(json_get_str(image, "data", STR("")), out);
+        buf_add(out, STR(",\"mimeType\":"));
+        json_write_text(json_get_str(image, "mime", STR("")), out);
+        buf_addc(out, '}');
+    }
+}
+
 /* Written as text, since the text of a result may be long. */
 static void write_result(
-        struct mcp *m, struct str id, bool modern, bool is_error, struct str text)
+        struct mcp *m, struct str id, bool modern, const struct dispatch_reply *reply)
 {
     struct buf *out = connection_buf(m);
     rpc_open_result(id, out);
     buf_add(out, modern ? STR("{\"resultType\":\"complete\",") : STR("{"));
     buf_add(out, STR("\"content\":[{\"type\":\"text\",\"text\":"));
-    json_write_text(text, out);
-    buf_addf(out, "}],\"isError\":%s", is_error ? "true" : "false");
+    json_write_text(reply->text, out);
+    buf_addc(out, '}');
+    add_images(reply->images, out);
+    buf_addf(out, "],\"isError\":%s", reply->is_error ? "true" : "false");
     if (modern)
         add_server_info(m->server, out);
     buf_add(out, STR("}}"));
 }
 
-static void on_done(void *user, bool is_error, struct str text)
+static void on_done(void *user, const struct dispatch_reply *reply)
 {
     struct call *c = user;
     struct mcp *m = c->mcp;
     struct batch *batch = c->batch;
-    write_result(m, str_of(c->id), c->modern, is_error, text);
+    write_result(m, str_of(c->id), c->modern, reply);
     forget(c);
     connection_reply(m, batch);
     connection_leave_batch(m, batch);
@@ -136,9 +150,9 @@ static bool submit(const struct request *r, const struct dispatch_request *reque
 
 static void reply_error(const struct request *r, const struct error *err)
 {
-    auto_buf text = BUF(sizeof(*err));
-    buf_add(&text, str_of(err->message));
-    write_result(r->mcp, r->message->id, r->modern, true, buf_str(&text));
+    const struct dispatch_reply reply = { .is_error = true,
+        .text = str_of(err->message) };
+    write_result(r->mcp, r->message->id, r->modern, &reply);
     connection_reply(r->mcp, r->batch);
 }
 

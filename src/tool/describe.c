@@ -2,6 +2,7 @@
 
 #include "command-names.h"
 #include "policy/command.h"
+#include "tool/describe-python.h"
 
 void describe_seconds(double seconds, struct buf *out)
 {
@@ -71,9 +72,7 @@ static void write_section(const struct policy_shell *s, size_t room, struct buf 
     write_patterns(patterns, room > used ? room - used : 0, out);
 }
 
-/* So much each may take that all together take `room`: who needs less leaves the rest to
- * the others. */
-static size_t fair_share(const size_t *needs, size_t count, size_t room)
+size_t describe_fair_share(const size_t *needs, size_t count, size_t room)
 {
     size_t share = 0;
     for (;;) {
@@ -98,7 +97,7 @@ static size_t share_of_sections(const struct policy *policy, size_t room)
         write_section(&policy->shells[i], SIZE_MAX, &whole);
         needs[i] = whole.len;
     }
-    return fair_share(needs, policy->shell_count, room);
+    return describe_fair_share(needs, policy->shell_count, room);
 }
 
 /*
@@ -134,6 +133,7 @@ static const struct {
     { "{commands}", write_commands },
     { "{timeouts}", write_timeouts },
     { "{policy}", write_policy },
+    { "{python}", describe_python },
 };
 
 /* Replace one mark, if it is there. */

@@ -2,8 +2,9 @@
  * describe.h - what the definition of a tool says about this very server.
  *
  * In a description `{commands}` becomes the list of the shell's commands, `{timeouts}`
- * the time limits of the policy, and `{policy}` its [shell.*] sections, as many as fit.
- * The same policy gives the same bytes, at every start.
+ * the time limits of the policy, `{policy}` its [shell.*] sections, and `{python}` what
+ * it says of Python, as much as fits.  The same policy gives the same bytes, at every
+ * start.
  */
 #ifndef TOOL_DESCRIBE_H
 #define TOOL_DESCRIBE_H
@@ -18,5 +19,9 @@ void describe_fill(json_t *definition, const struct policy *policy);
 
 /* Append seconds as the replies and descriptions write them: "30.0", "0.25". */
 void describe_seconds(double seconds, struct buf *out);
+
+/* So much each may take that all together take `room`: who needs less leaves the rest to
+ * the others. */
+size_t describe_fair_share(const size_t *needs, size_t count, size_t room);
 
 #endif

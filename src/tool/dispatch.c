@@ -53,16 +53,17 @@ static struct audit_call recorded(
         .trace = str_of(c->trace),
         .args = c->args,
         .is_error = is_error,
+        .exit_status = AUDIT_NO_EXIT,
         .bytes = text.len,
         .duration_us = (uv_hrtime() - c->started) / 1000 };
 }
 
-static void answer(struct dispatch_call *c, bool is_error, struct str text)
+static void answer(struct dispatch_call *c, const struct dispatch_reply *reply)
 {
     dispatch_done_fn *done = c->done;
     void *user = c->user;
     forget(c);
-    done(user, is_error, text);
+    done(user, reply);
 }
 
 static void on_worker_done(void *user, bool is_error, struct str text, struct str notes)
@@ -73,7 +74,7 @@ static void on_worker_done(void *user, bool is_error, struct str text, struct st
         struct audit_call call = recorded(c, is_error, text);
         record_worker_call(audit, &call, notes);
     }
-    answer(c, is_error, text);
+    answer(c, &(struct dispatch_reply){ .is_error = is_error, .text = text });
 }
 
 /* To the shell or to the pool: both take the arguments as JSON. */
@@ -98,16 +99,25 @@ static void on_command_done(void *user, const struct shell_outcome *outcome)
         struct audit_call call = recorded(c, outcome->is_error, outcome->text);
         record_shell_call(audit, &call, outcome);
     }
-    answer(c, outcome->is_error, outcome->text);
+    answer(c, &(struct dispatch_reply){
+                      .is_error = outcome->is_error, .text = outcome->text });
 }
 
 static bool hand_on(
         struct dispatch_call *c, const struct dispatch_request *r, struct error *err)
 {
-    if (c->place != TOOL_IN_SERVER)
+    struct dispatch *d = c->dispatch;
+    switch (c->place) {
+    case TOOL_IN_SHELL:
+    case TOOL_IN_POOL:
         return give_to_worker(c, r, err);
-    return run_shell_start(
-            c->dispatch->commands, r->args, on_command_done, c, &c->work.command, err);
+    case TOOL_IN_SERVER:
+        return run_shell_start(
+                d->commands, r->args, on_command_done, c, &c->work.command, err);
+    case TOOL_IN_PYTHON:
+        break;
+    }
+    return error_set(err, ERR_BUG, "nobody does the work of this tool");
 }
 
 static void remember_for_log(struct dispatch_call *c, const struct dispatch_request *r)
@@ -173,6 +183,8 @@ void dispatch_cancel(struct dispatch *d, struct dispatch_call *c)
         break;
     case TOOL_IN_SERVER:
         run_shell_cancel(c->work.command);
+        break;
+    case TOOL_IN_PYTHON:
         break;
     }
     drop(c);

@@ -1,6 +1,6 @@
 /*
- * dispatch.h - who does the work of a call: the session's shell, a worker of the pool, or
- * the server through its broker.
+ * dispatch.h - who does the work of a call: the session's shell, a worker of the pool,
+ * the server through its broker, or an interpreter.
  *
  * One dispatch is one client's.  Each tool says in the table where it goes (tool.h).  A
  * long call blocks nobody but the next one of the same shell.
@@ -25,11 +25,18 @@ struct dispatch_config {
 
 struct dispatch *dispatch_create(const struct dispatch_config *config);
 
-/* Start the workers that the first calls need, so that these find them ready. */
+/* Start the processes that the first calls need, so that these find them ready. */
 void dispatch_warm(struct dispatch *d);
 
+/* Borrowed. */
+struct dispatch_reply {
+    bool is_error;
+    struct str text;
+    const json_t *images; /* [{"mime", "data"}], few and checked (images.h); or NULL */
+};
+
 /* Called once for each call that is not cancelled, from the loop. */
-typedef void dispatch_done_fn(void *user, bool is_error, struct str text);
+typedef void dispatch_done_fn(void *user, const struct dispatch_reply *reply);
 
 struct dispatch_request {
     struct str tool;

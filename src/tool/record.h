@@ -17,6 +17,13 @@
  */
 void record_worker_call(struct audit *a, struct audit_call *call, struct str notes);
 
+/* The same with notes that have been parsed, or NULL: a call of run_python. */
+void record_noted_call(struct audit *a, struct audit_call *call, const json_t *notes);
+
+/* A use of something by a snippet, as soon as it is told; outside bytes:
+ *   {"event":"open","decision":"allow","caller":"AGENT","pid":7,"detail":"..."} */
+void record_python_event(struct audit *a, const json_t *event);
+
 /* What was decided about a command, as soon as it is; `args` are those of run_shell. */
 void record_shell_decision(struct audit *a, const json_t *args, bool refused);
 

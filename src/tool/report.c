@@ -5,8 +5,6 @@
 
 #include <sys/wait.h>
 
-#define HEAD_CHARS (REPORT_MAX_CHARS / 3 * 2)
-
 /* What is between the two parts of a stream that are shown. */
 struct gap {
     uint64_t bytes, lines;
@@ -47,8 +45,10 @@ static void leave_out(struct gap *gap, struct str text)
 
 static bool is_mark(struct str line)
 {
-    static const char *const marks[] = { "--- STDOUT ---", "--- STDERR ---",
-        "--- EXIT CODE: ", "[paddock: ", "[truncated: ", "TimeoutError: the command " };
+    static const char *const marks[] = { "--- RESULT ---", "--- STDOUT ---",
+        "--- STDERR ---",
+        "--- EXIT CODE: ", "[paddock: ", "[truncated: ", "TimeoutError: the command ",
+        "TimeoutError: the snippet did not " };
     for (size_t i = 0; i < ARRAY_LEN(marks); i++)
         if (str_starts(line, str_of(marks[i])))
             return true;
@@ -73,70 +73,72 @@ static void write_gap(const struct gap *gap, const char *what, struct buf *out)
 {
     buf_addf(out,
             "\n\n[truncated: %s exceeded 64 KB. %llu lines (%llu bytes) are left out "
-            "here; narrow it, or let the command write a file and read that.]\n\n",
+            "here; narrow it, or write it to a file and read that.]\n\n",
             what, (unsigned long long)gap->lines, (unsigned long long)gap->bytes);
 }
 
-static void write_cut(struct str head, struct str tail, struct gap gap, const char *what,
-        struct buf *out)
+static void write_cut(struct str head, struct str tail, struct gap gap,
+        const struct report_style *style, struct buf *out)
 {
-    struct str shown_head = str_sub(head, 0, utf8_cost_offset(head, HEAD_CHARS));
-    size_t end = utf8_cost_tail(tail, REPORT_MAX_CHARS - HEAD_CHARS);
+    size_t head_chars = REPORT_MAX_CHARS - style->tail_chars;
+    struct str shown_head = str_sub(head, 0, utf8_cost_offset(head, head_chars));
+    size_t end = utf8_cost_tail(tail, style->tail_chars);
     struct str shown_tail = str_from(tail, tail.len - end);
     leave_out(&gap, str_from(head, shown_head.len));
     leave_out(&gap, str_sub(tail, 0, tail.len - shown_tail.len));
     add_text(shown_head, out);
-    write_gap(&gap, what, out);
+    write_gap(&gap, style->what, out);
     add_text(shown_tail, out);
 }
 
 /* All of it is here, in two pieces at most. */
-static void report_whole(
-        const struct command_stream *stream, const char *what, bool raw, struct buf *out)
+static void report_whole(const struct command_stream *stream,
+        const struct report_style *style, struct buf *out)
 {
     auto_buf bytes = BUF(stream->head.len + stream->tail.len + 1);
     buf_add(&bytes, stream->head);
     buf_add(&bytes, stream->tail);
     auto_buf text = BUF(bytes.max * 3);
-    clean_text(buf_str(&bytes), raw, &text);
+    clean_text(buf_str(&bytes), style->raw, &text);
     struct str all = buf_str(&text);
     if (utf8_cost(all) <= REPORT_MAX_CHARS) {
         add_text(all, out);
         return;
     }
-    size_t half = utf8_cost_offset(all, HEAD_CHARS);
-    write_cut(str_sub(all, 0, half), str_from(all, half), (struct gap){ 0 }, what, out);
+    size_t half = utf8_cost_offset(all, REPORT_MAX_CHARS - style->tail_chars);
+    write_cut(str_sub(all, 0, half), str_from(all, half), (struct gap){ 0 }, style, out);
 }
 
-void report_stream(
-        const struct command_stream *stream, const char *what, bool raw, struct buf *out)
+void report_stream(const struct command_stream *stream, const struct report_style *style,
+        struct buf *out)
 {
     if (!stream->dropped) {
-        report_whole(stream, what, raw, out);
+        report_whole(stream, style, out);
         return;
     }
     auto_buf head = BUF(stream->head.len * 3 + 1), tail = BUF(stream->tail.len * 3 + 1);
-    clean_text(without_cut_end(stream->head), raw, &head);
-    clean_text(without_cut_start(stream->tail), raw, &tail);
+    clean_text(without_cut_end(stream->head), style->raw, &head);
+    clean_text(without_cut_start(stream->tail), style->raw, &tail);
     const struct gap gap = { stream->dropped, stream->dropped_lines };
-    write_cut(buf_str(&head), buf_str(&tail), gap, what, out);
+    write_cut(buf_str(&head), buf_str(&tail), gap, style, out);
 }
 
 static void add_section(const char *name, struct str text, struct buf *out)
 {
-    if (!text.len)
-        return;
     buf_addf(out, "--- %s ---\n", name);
     buf_add(out, text);
     buf_addc(out, '\n');
 }
 
-void report_write(
-        struct str out_text, struct str err_text, int exit_code, struct buf *out)
+void report_write(const struct report *r, struct buf *out)
 {
-    add_section("STDOUT", out_text, out);
-    add_section("STDERR", err_text, out);
-    buf_addf(out, "--- EXIT CODE: %d ---", exit_code);
+    if (r->has_result)
+        add_section("RESULT", r->result, out);
+    if (r->out.len)
+        add_section("STDOUT", r->out, out);
+    if (r->err.len)
+        add_section("STDERR", r->err, out);
+    buf_addf(out, "--- EXIT CODE: %d ---", r->exit_code);
 }
 
 int report_exit_code(int wait_status)

@@ -1,11 +1,11 @@
 #include "tool/run_shell.h"
 
 #include "broker/problems.h"
-#include "tool/describe.h"
 #include "tool/record.h"
 #include "tool/report.h"
 #include "tool/shell-notes.h"
 #include "tool/shell-view.h"
+#include "tool/time-limit.h"
 
 struct shell_call {
     struct shell_call *next;
@@ -69,23 +69,8 @@ static void refuse(struct shell_call *c, struct str why)
 {
     c->outcome.is_error = true;
     c->outcome.exit_status = SHELL_NO_STATUS;
-    report_write(STR(""), why, 1, &c->text);
+    report_write(&(struct report){ .err = why, .exit_code = 1 }, &c->text);
     uv_timer_start(&c->timer, on_timer, 0, 0);
-}
-
-static void write_timeout(const struct shell_call *c, struct buf *out)
-{
-    double most = c->owner->config.policy->max_timeout_ms / 1e3;
-    buf_add(out, STR("TimeoutError: the command did not end within its limit of "));
-    describe_seconds(c->timeout_ms / 1e3, out);
-    buf_add(out, STR("s and was stopped, with all that it had started. "));
-    if (c->timeout_ms >= c->owner->config.policy->max_timeout_ms) {
-        buf_add(out, STR("No call gets more: let it do less at a time.\n"));
-        return;
-    }
-    buf_add(out, STR("Pass a larger 'timeout' (at most "));
-    describe_seconds(most, out);
-    buf_add(out, STR("s) if it needs more time.\n"));
 }
 
 /* What is said on top of the program's own errors; returns the exit code to show. */
@@ -96,7 +81,7 @@ static int write_end(
     case COMMAND_EXITED:
         return report_exit_code(result->status);
     case COMMAND_TIMED_OUT:
-        write_timeout(c, out);
+        time_limit_tell(c->owner->config.policy, "command", c->timeout_ms, out);
         return 1;
     case COMMAND_NOT_STARTED:
         buf_addf(out, "%s%s%s\n", result->error.message,
@@ -113,17 +98,22 @@ static void on_command_done(void *user, const struct command_result *result)
 {
     struct shell_call *c = user;
     bool ended = result->end == COMMAND_EXITED;
+    const struct report_style out_style = { "output", c->raw, REPORT_TAIL_CHARS },
+                              err_style = { "stderr", c->raw, REPORT_TAIL_CHARS };
     auto_buf out = BUF(SIZE_MAX / 8), err = BUF(SIZE_MAX / 8);
     int code = write_end(c, result, &err);
-    report_stream(&result->out, "output", c->raw, &out);
-    report_stream(&result->err, "stderr", c->raw, &err);
+    report_stream(&result->out, &out_style, &out);
+    report_stream(&result->err, &err_style, &err);
     shell_notes_write(&c->plan, result, &err);
     problems_tell(result->confinement, &c->owner->problems_told);
     c->command = NULL;
     c->outcome.is_error = !ended;
     c->outcome.exit_status = ended ? code : SHELL_NO_STATUS;
     c->text.max = out.len + err.len + 4096;
-    report_write(buf_str(&out), buf_str(&err), code, &c->text);
+    const struct report report = {
+        .out = buf_str(&out), .err = buf_str(&err), .exit_code = code
+    };
+    report_write(&report, &c->text);
     answer(c);
 }
 
@@ -153,28 +143,6 @@ static bool read_request(struct shell_call *c, const json_t *args,
     else if (!r->command.len || strspn(r->command.data, " \t\r\n") == r->command.len)
         buf_add(why, STR("'command' is required: the name of a program"));
     return !why->len;
-}
-
-static bool read_timeout(struct shell_call *c, const json_t *args, struct buf *why)
-{
-    const struct policy *policy = c->owner->config.policy;
-    const json_t *given = json_object_get(args, "timeout");
-    double most = policy->max_timeout_ms / 1e3, seconds = json_number_value(given);
-    c->timeout_ms = policy->timeout_ms < policy->max_timeout_ms ? policy->timeout_ms
-                                                                : policy->max_timeout_ms;
-    if (!given)
-        return true;
-    if (seconds <= 0 || seconds > most) {
-        buf_add(why, STR("timeout "));
-        describe_seconds(seconds, why);
-        buf_add(why, seconds > 0 ? STR("s exceeds maximum ")
-                                 : STR("s must be positive, and at most "));
-        describe_seconds(most, why);
-        buf_addc(why, 's');
-        return false;
-    }
-    c->timeout_ms = seconds < 0.001 ? 1 : (unsigned)(seconds * 1e3);
-    return true;
 }
 
 /* Ask the policy; false: `why` is its refusal. */
@@ -320,7 +288,8 @@ bool run_shell_start(struct run_shell *r, const json_t *args, shell_done_fn *don
     struct shell_call *c = create_call(r, args, done, user);
     struct command_request request;
     auto_buf why = BUF((size_t)1 << 16);
-    if (!read_request(c, args, &request, &why) || !read_timeout(c, args, &why) ||
+    if (!read_request(c, args, &request, &why) ||
+            !time_limit_read(r->config.policy, args, &c->timeout_ms, &why) ||
             !decide(c, args, &request, &why) || !start(c, &why))
         refuse(c, buf_str(&why));
     *out = c;

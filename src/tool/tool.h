@@ -21,6 +21,7 @@ enum tool_place {
     TOOL_IN_SHELL = 1 << 0,  /* the worker with the client's shell; one call at a time */
     TOOL_IN_POOL = 1 << 1,   /* any worker of the pool */
     TOOL_IN_SERVER = 1 << 2, /* the server, through its broker */
+    TOOL_IN_PYTHON = 1 << 3, /* an interpreter of its own */
 };
 
 /* One line of the table, which is sorted by name. */

@@ -14,7 +14,16 @@ static bool is_known(const struct toolset *t, const struct tool_source *source)
     const struct policy *policy = t->config.policy;
     if (!(t->config.places & source->place))
         return false;
-    return source->place != TOOL_IN_SERVER || (policy && policy->has_shell);
+    switch (source->place) {
+    case TOOL_IN_SHELL:
+    case TOOL_IN_POOL:
+        return true;
+    case TOOL_IN_SERVER:
+        return policy && policy->has_shell;
+    case TOOL_IN_PYTHON:
+        return policy;
+    }
+    return false;
 }
 
 static bool unknown_tool(const struct toolset *t, struct str name, struct error *err)

@@ -117,6 +117,85 @@ static void test_fair(void **state UNUSED)
                               "arg patterns: some-long-word, some-long-word"));
 }
 
+static struct policy_import import(const char *name, enum import_kind kind)
+{
+    return (struct policy_import){ .name = str_of(name), .kind = kind };
+}
+
+static void test_python(void **state UNUSED)
+{
+    auto_arena *arena = arena_create();
+    struct policy_import imports[] = { import("json", IMPORT_ALLOWED),
+        import("P4", IMPORT_PIP), import("abc", IMPORT_ALLOWED),
+        import("_heapq", IMPORT_ALLOWED), import("socket", IMPORT_DENIED),
+        import("ours", IMPORT_PATH) };
+    const struct policy_text calls[] = { { .text = STR("eval") },
+        { .text = STR("breakpoint") } };
+    struct policy_regex deny[] = { { .text = STR("write_.*") },
+        { .text = STR("sink_.*") } };
+    const struct policy_regexes patterns = { deny, 2 };
+    struct policy_restriction restrictions[] = {
+        { .name = STR("P4"), .mode = MODE_DENY, .class_allow = patterns },
+        { .name = STR("socket"), .mode = MODE_ALLOW, .class_deny = patterns },
+        { .name = STR("absent"), .mode = MODE_ALLOW, .class_deny = patterns },
+        { .name = STR("jsonish"), .mode = MODE_ALLOW, .class_deny = patterns },
+        { .name = STR("ours.part"), .mode = MODE_ALLOW, .class_deny = patterns },
+        { .name = STR("abc"), .mode = MODE_ALLOW, .module_deny = patterns },
+    };
+    struct policy policy = { .imports = imports,
+        .import_count = ARRAY_LEN(imports),
+        .block_calls = { calls, 2 },
+        .restrictions = restrictions,
+        .restriction_count = ARRAY_LEN(restrictions) };
+    assert_string_equal(describe(&policy, "Python.{python}", arena).data,
+            "Python.\n\nAvailable imports: P4, abc, json, ours\n"
+            "Blocked calls: eval, breakpoint\n\nRestrictions:\n"
+            "  P4: deny-by-default, allowed methods: write_.*, sink_.*\n"
+            "  ours.part: blocked functions: write_.*, sink_.*");
+    policy.restriction_count = policy.block_calls.count = policy.import_count = 0;
+    assert_string_equal(describe(&policy, "Python.{python}", arena).data, "Python.");
+}
+
+/* However much there is, all of its kinds are there. */
+static void test_python_room(void **state UNUSED)
+{
+    init_regexes();
+    static struct policy_import imports[MANY];
+    static struct policy_text calls[MANY];
+    static struct policy_restriction restrictions[MANY];
+    for (size_t i = 0; i < MANY; i++) {
+        imports[i] = import("module_with_a_long_name", IMPORT_ALLOWED);
+        calls[i].text = STR("call_with_a_long_name");
+    }
+    for (size_t n = 0; n < 4 * 4 * 4 * 4; n++) {
+        static const size_t counts[] = { 0, 1, 17, MANY };
+        auto_arena *arena = arena_create();
+        struct policy policy = { .imports = imports,
+            .import_count = counts[n % 4],
+            .block_calls = { calls, counts[n / 4 % 4] },
+            .restrictions = restrictions,
+            .restriction_count = counts[n / 16 % 4] };
+        for (size_t i = 0; i < MANY; i++)
+            restrictions[i] =
+                    (struct policy_restriction){ .name = STR("module_with_a_long_name"),
+                        .class_allow = { regexes, counts[n / 64] } };
+        char before[1200];
+        memset(before, '-', sizeof(before));
+        memcpy(before + sizeof(before) - 9, "{python}", 9);
+        struct str text = describe(&policy, before, arena);
+        bool restricted =
+                policy.import_count && policy.restriction_count && counts[n / 64];
+        assert_in_range(text.len, 1, DESCRIBE_MAX_BYTES);
+        assert_int_equal(
+                !strstr(text.data, "imports: module_with_"), !policy.import_count);
+        assert_int_equal(
+                !strstr(text.data, "calls: call_with"), !policy.block_calls.count);
+        assert_int_equal(!strstr(text.data, "allowed methods: some-long-w"), !restricted);
+        if (policy.import_count == MANY)
+            assert_non_null(strstr(text.data, " more: paddock policy show"));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -124,6 +203,8 @@ int main(void)
         cmocka_unit_test(test_sections),
         cmocka_unit_test(test_room),
         cmocka_unit_test(test_fair),
+        cmocka_unit_test(test_python),
+        cmocka_unit_test(test_python_room),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

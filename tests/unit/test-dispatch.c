@@ -34,13 +34,13 @@ struct fixture {
     size_t calls, answers;
 };
 
-static void on_done(void *user, bool is_error, struct str text)
+static void on_done(void *user, const struct dispatch_reply *reply)
 {
     struct slot *slot = user;
     assert_false(slot->answered);
     slot->answered = true;
-    slot->is_error = is_error;
-    snprintf(slot->text, sizeof(slot->text), "%.*s", STR_ARG(text));
+    slot->is_error = reply->is_error;
+    snprintf(slot->text, sizeof(slot->text), "%.*s", STR_ARG(reply->text));
     slot->fixture->answers++;
 }
 

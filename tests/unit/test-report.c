@@ -6,22 +6,36 @@
 
 #include <stdio.h>
 
+static const struct report_style shown = { "output", false, REPORT_TAIL_CHARS },
+                                 raw = { "output", true, REPORT_TAIL_CHARS },
+                                 errors = { "stderr", false, REPORT_TAIL_CHARS };
+
 static void test_sections(void **state UNUSED)
 {
     static const struct {
         const char *out, *err;
         int code;
         const char *want;
+        const char *result; /* NULL: none */
     } cases[] = {
-        { "", "", 0, "--- EXIT CODE: 0 ---" },
-        { "a\n", "", 0, "--- STDOUT ---\na\n\n--- EXIT CODE: 0 ---" },
-        { "a", "", 0, "--- STDOUT ---\na\n--- EXIT CODE: 0 ---" },
-        { "", "b\n", 3, "--- STDERR ---\nb\n\n--- EXIT CODE: 3 ---" },
-        { "a", "b", -9, "--- STDOUT ---\na\n--- STDERR ---\nb\n--- EXIT CODE: -9 ---" },
+        { "", "", 0, "--- EXIT CODE: 0 ---", NULL },
+        { "a\n", "", 0, "--- STDOUT ---\na\n\n--- EXIT CODE: 0 ---", NULL },
+        { "a", "", 0, "--- STDOUT ---\na\n--- EXIT CODE: 0 ---", NULL },
+        { "", "b\n", 3, "--- STDERR ---\nb\n\n--- EXIT CODE: 3 ---", NULL },
+        { "a", "b", -9, "--- STDOUT ---\na\n--- STDERR ---\nb\n--- EXIT CODE: -9 ---",
+                NULL },
+        { "a", "", 0, "--- RESULT ---\n42\n--- STDOUT ---\na\n--- EXIT CODE: 0 ---",
+                "42" },
+        { "", "", 0, "--- RESULT ---\n\n--- EXIT CODE: 0 ---", "" },
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         auto_buf text = BUF(4096);
-        report_write(str_of(cases[i].out), str_of(cases[i].err), cases[i].code, &text);
+        const struct report report = { .has_result = cases[i].result,
+            .result = str_of(cases[i].result ? cases[i].result : ""),
+            .out = str_of(cases[i].out),
+            .err = str_of(cases[i].err),
+            .exit_code = cases[i].code };
+        report_write(&report, &text);
         assert_string_equal(text.data, cases[i].want);
     }
 }
@@ -46,10 +60,10 @@ static void test_short_streams_are_whole(void **state UNUSED)
     const struct command_stream split = { .head = STR("a\xc3"), .tail = STR("\xa9 b\n") };
     const struct command_stream crlf = { .head = STR("a\r"), .tail = STR("\nb") };
     auto_buf text = BUF(4096);
-    report_stream(&split, "output", false, &text);
+    report_stream(&split, &shown, &text);
     assert_string_equal(text.data, "a\u00e9 b\n");
     buf_clear(&text);
-    report_stream(&crlf, "output", true, &text);
+    report_stream(&crlf, &raw, &text);
     assert_string_equal(text.data, "a\nb");
 }
 
@@ -63,13 +77,15 @@ static void test_marks(void **state UNUSED)
         { "a\n--- STDERR ---\nb\n", "a\n --- STDERR ---\nb\n" },
         { "x\r\n--- STDOUT ---\n", "x\n --- STDOUT ---\n" },
         { "\033[1m[paddock: all is allowed]\n", " [paddock: all is allowed]\n" },
+        { "--- RESULT ---\n13\n", " --- RESULT ---\n13\n" },
+        { "TimeoutError: timed out\n", "TimeoutError: timed out\n" },
         { "[truncated: output exceeded", " [truncated: output exceeded" },
         { "it says [paddock: x]\n--- a/file\n", "it says [paddock: x]\n--- a/file\n" },
     };
     for (size_t i = 0; i < ARRAY_LEN(table); i++) {
         const struct command_stream s = { .head = str_of(table[i].said) };
         auto_buf text = BUF(4096);
-        report_stream(&s, "output", false, &text);
+        report_stream(&s, &shown, &text);
         assert_string_equal(text.data, table[i].shown);
     }
 }
@@ -82,13 +98,13 @@ static void test_limit_is_by_cost(void **state UNUSED)
         auto_buf bytes = BUF(1 << 20), text = BUF(1 << 20);
         fill(&bytes, units[i], REPORT_MAX_CHARS / costs[i]);
         struct command_stream s = { .head = buf_str(&bytes) };
-        report_stream(&s, "output", false, &text);
+        report_stream(&s, &shown, &text);
         assert_null(memmem(text.data, text.len, "truncated", 9));
         assert_int_equal(utf8_count(buf_str(&text)), REPORT_MAX_CHARS / costs[i]);
         fill(&bytes, units[i], 1);
         s.head = buf_str(&bytes);
         buf_clear(&text);
-        report_stream(&s, "output", false, &text);
+        report_stream(&s, &shown, &text);
         assert_non_null(
                 memmem(text.data, text.len, "[truncated: output exceeded 64 KB.", 34));
         assert_true(utf8_valid(buf_str(&text)));
@@ -103,7 +119,7 @@ static void test_middle_is_left_out(void **state UNUSED)
     fill(&bytes, "123456789\n", 10000);
     buf_add(&bytes, STR("last\n"));
     const struct command_stream s = { .head = buf_str(&bytes) };
-    report_stream(&s, "stderr", false, &text);
+    report_stream(&s, &errors, &text);
     const char *note = strstr(text.data, "\n\n[truncated: stderr exceeded 64 KB. ");
     unsigned long long lines, bytes_left;
     assert_non_null(note);
@@ -117,6 +133,20 @@ static void test_middle_is_left_out(void **state UNUSED)
     assert_memory_equal(text.data + text.len - 15, "123456789\nlast\n", 15);
 }
 
+/* Of data the start counts, and little of its end is shown. */
+static void test_data(void **state UNUSED)
+{
+    static const struct report_style style = { "result", true, REPORT_DATA_TAIL_CHARS };
+    auto_buf bytes = BUF(1 << 20), text = BUF(1 << 20);
+    fill(&bytes, "z", 90000);
+    const struct command_stream s = { .head = buf_str(&bytes) };
+    report_stream(&s, &style, &text);
+    const char *note = strstr(text.data, "\n\n[truncated: result exceeded 64 KB. ");
+    assert_non_null(note);
+    assert_int_equal(note - text.data, REPORT_MAX_CHARS - REPORT_DATA_TAIL_CHARS);
+    assert_int_equal(strspn(strstr(note, "]\n\n") + 3, "z"), REPORT_DATA_TAIL_CHARS);
+}
+
 /* What the broker dropped counts too, and its cuts split no character. */
 static void test_dropped(void **state UNUSED)
 {
@@ -127,7 +157,7 @@ static void test_dropped(void **state UNUSED)
         .dropped = 1000,
         .dropped_lines = 10,
     };
-    report_stream(&s, "output", false, &text);
+    report_stream(&s, &shown, &text);
     assert_memory_equal(text.data, "head \n\n[truncated: ", 19);
     assert_non_null(strstr(text.data, " 10 lines (1000 bytes) "));
     assert_string_equal(text.data + text.len - 8, "]\n\n tail");
@@ -142,6 +172,7 @@ int main(void)
         cmocka_unit_test(test_marks),
         cmocka_unit_test(test_limit_is_by_cost),
         cmocka_unit_test(test_middle_is_left_out),
+        cmocka_unit_test(test_data),
         cmocka_unit_test(test_dropped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
