@@ -27,6 +27,7 @@ enum wire_kind {
     WIRE_FORK,   /* server -> zygote, with four descriptors: see python/zygote.h */
     WIRE_FORKED, /* zygote -> server: pid (0: it failed), errno */
     WIRE_GONE,   /* zygote -> server: pid, wait status */
+    WIRE_SIGNAL, /* see confine/job.h */
     WIRE_KINDS,
 };
 

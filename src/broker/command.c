@@ -21,6 +21,7 @@
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <unistd.h>
 
 #define MAX_ANSWER ((size_t)1 << 20)
@@ -39,9 +40,12 @@ struct stream {
     bool has_ended;
 };
 
+enum { OURS, THEIRS }; /* the ends of a pipe */
+
 struct command {
     uv_pipe_t socket; /* open from STARTING to DRAINING */
     struct stream out, err;
+    bool collects; /* else the streams are the caller's */
     uv_timer_t timer;
     uv_poll_t death; /* watches `pidfd` */
     int pidfd;
@@ -55,6 +59,7 @@ struct command {
     uint64_t started_at;
     const char *const *must_not_appear;
     const char *quarantine;
+    command_started_fn *started;
     command_done_fn *done; /* NULL: nobody waits any more */
     void *user;
     char chunk[1 << 16];
@@ -90,8 +95,10 @@ static void close_handle(void *handle)
 static void close_all(struct command *c)
 {
     close_handle(&c->socket);
-    close_handle(&c->out.pipe);
-    close_handle(&c->err.pipe);
+    if (c->collects) {
+        close_handle(&c->out.pipe);
+        close_handle(&c->err.pipe);
+    }
     close_handle(&c->timer);
     close_handle(&c->death);
 }
@@ -130,13 +137,19 @@ static void finish(struct command *c)
 
 static bool streams_have_ended(const struct command *c)
 {
-    return c->out.has_ended && c->err.has_ended;
+    return !c->collects || (c->out.has_ended && c->err.has_ended);
+}
+
+/* Does nothing hold its streams any more?  Those of the caller we cannot see. */
+static bool is_drained(const struct command *c)
+{
+    return c->collects ? streams_have_ended(c) : !c->result.left_running;
 }
 
 /* It is over when everything is gone and everything is read. */
 static void check_end(struct command *c)
 {
-    if (c->state == DRAINING && streams_have_ended(c))
+    if (c->state == DRAINING && is_drained(c))
         step_to(c, CLOSING);
     else if (c->state == GONE && streams_have_ended(c))
         finish(c);
@@ -188,12 +201,17 @@ static void send_bytes(struct command *c, struct buf bytes)
         on_written(&p->request, failure);
 }
 
-static void send_stop(struct command *c)
+static void send_order(struct command *c, const struct wire_message *m)
 {
     struct buf bytes = BUF(64);
-    const struct wire_message m = { WIRE_STOP, 0, { { NULL, 0 } } };
-    wire_write(&m, &bytes);
+    wire_write(m, &bytes);
     send_bytes(c, bytes);
+}
+
+static void send_stop(struct command *c)
+{
+    const struct wire_message m = { WIRE_STOP, 0, { { NULL, 0 } } };
+    send_order(c, &m);
 }
 
 static void arm(struct command *c, unsigned ms)
@@ -302,6 +320,8 @@ static bool on_started(struct command *c, const struct wire_message *m)
         return false;
     c->result.confinement = arena_str(c->arena, m->fields[0]);
     c->state = RUNNING; /* the timer goes on */
+    if (c->started && c->done)
+        c->started(c->user);
     return true;
 }
 
@@ -407,75 +427,101 @@ static void watch_launcher(uv_loop_t *loop, struct command *c)
     uv_poll_start(&c->death, UV_READABLE, on_death);
 }
 
-static void begin(uv_loop_t *loop, struct command *c, const struct command_spec *spec,
+static void collect(uv_loop_t *loop, struct command *c, const struct command_spec *spec,
         int out, int err)
+{
+    c->collects = true;
+    collector_init(&c->out.text, spec->keep_bytes, spec->keep_tail_bytes);
+    collector_init(&c->err.text, spec->keep_bytes, spec->keep_tail_bytes);
+    open_pipe(loop, c, &c->out.pipe, out);
+    open_pipe(loop, c, &c->err.pipe, err);
+    uv_read_start((uv_stream_t *)&c->out.pipe, on_stream_alloc, on_stream_read);
+    uv_read_start((uv_stream_t *)&c->err.pipe, on_stream_alloc, on_stream_read);
+}
+
+static void begin(uv_loop_t *loop, struct command *c, const struct command_spec *spec)
 {
     c->started_at = uv_hrtime();
     c->must_not_appear = copy_strings(spec->must_not_appear, c->arena);
     if (spec->quarantine)
         c->quarantine = arena_cstr(c->arena, str_of(spec->quarantine));
-    collector_init(&c->out.text, spec->keep_bytes, spec->keep_tail_bytes);
-    collector_init(&c->err.text, spec->keep_bytes, spec->keep_tail_bytes);
     open_pipe(loop, c, &c->socket, c->launcher.socket);
     c->launcher.socket = -1;
-    open_pipe(loop, c, &c->out.pipe, out);
-    open_pipe(loop, c, &c->err.pipe, err);
     uv_timer_init(loop, &c->timer);
     c->timer.data = c;
     c->open_handles++;
     watch_launcher(loop, c);
     uv_read_start((uv_stream_t *)&c->socket, on_socket_alloc, on_socket_read);
-    uv_read_start((uv_stream_t *)&c->out.pipe, on_stream_alloc, on_stream_read);
-    uv_read_start((uv_stream_t *)&c->err.pipe, on_stream_alloc, on_stream_read);
     uv_update_time(loop); /* starting a process takes its time */
     arm(c, spec->timeout_ms);
 }
 
-static bool spawn(const struct command_spec *spec, const int *fds, struct helper *out,
-        int *pidfd, struct error *err)
+/* The launcher, with `streams` as the command's. */
+static struct command *create(const struct command_spec *spec, const int *streams,
+        command_done_fn *done, void *user, struct error *err)
 {
     static const char *const env[] = { "LC_ALL=C.UTF-8", NULL };
     const struct helper_spec helper = {
-        .path = spec->launcher, .env = env, .fds = fds, .fd_count = 2
+        .path = spec->launcher, .env = env, .fds = streams, .fd_count = 3
     };
-    if (!helper_spawn(&helper, out, err))
-        return false;
-    *pidfd = helper_pidfd(out);
-    if (*pidfd >= 0)
-        return true;
-    error_errno(err, errno, "cannot watch a process (this needs Linux 5.3)");
-    helper_finish(out);
-    return false;
-}
-
-bool command_start(uv_loop_t *loop, const struct command_spec *spec,
-        command_done_fn *done, void *user, struct command **out, struct error *err)
-{
-    int out_ends[2], err_ends[2], pidfd;
     struct helper launcher;
-    auto_buf job = BUF(WIRE_MAX_MESSAGE + 64);
-    if (!command_job_write(spec, &job, err))
-        return false;
-    if (pipe2(out_ends, O_CLOEXEC))
-        return error_errno(err, errno, "cannot make a pipe");
-    auto_fd int our_out = out_ends[0];
-    auto_fd int their_out = out_ends[1];
-    if (pipe2(err_ends, O_CLOEXEC))
-        return error_errno(err, errno, "cannot make a pipe");
-    auto_fd int our_err = err_ends[0];
-    auto_fd int their_err = err_ends[1];
-    if (!spawn(spec, (const int[]){ their_out, their_err }, &launcher, &pidfd, err))
-        return false;
+    if (!helper_spawn(&helper, &launcher, err))
+        return NULL;
+    int pidfd = helper_pidfd(&launcher);
+    if (pidfd < 0) {
+        error_errno(err, errno, "cannot watch a process (this needs Linux 5.3)");
+        helper_finish(&launcher);
+        return NULL;
+    }
     struct command *c = xcalloc(1, sizeof(*c));
     c->launcher = launcher;
     c->pidfd = pidfd;
     c->in = BUF(MAX_ANSWER);
     c->arena = arena_create();
     c->result.confinement = STR("");
+    c->started = spec->started;
     c->done = done;
     c->user = user;
-    begin(loop, c, spec, our_out, our_err);
-    our_out = our_err = -1;
+    return c;
+}
+
+static struct command *create_collecting(uv_loop_t *loop, const struct command_spec *spec,
+        command_done_fn *done, void *user, struct error *err)
+{
+    int out[2], errors[2];
+    auto_fd int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    if (pipe2(out, O_CLOEXEC)) {
+        error_errno(err, errno, "cannot make a pipe");
+        return NULL;
+    }
+    auto_fd int our_out = out[OURS];
+    auto_fd int their_out = out[THEIRS];
+    if (null < 0 || pipe2(errors, O_CLOEXEC)) {
+        error_errno(err, errno, "cannot make a pipe");
+        return NULL;
+    }
+    auto_fd int our_errors = errors[OURS];
+    auto_fd int their_errors = errors[THEIRS];
+    const int streams[] = { null, their_out, their_errors };
+    struct command *c = create(spec, streams, done, user, err);
+    if (!c)
+        return NULL;
+    collect(loop, c, spec, our_out, our_errors);
+    our_out = our_errors = -1;
+    return c;
+}
+
+bool command_start(uv_loop_t *loop, const struct command_spec *spec,
+        command_done_fn *done, void *user, struct command **out, struct error *err)
+{
+    auto_buf job = BUF(WIRE_MAX_MESSAGE + 64);
+    if (!command_job_write(spec, &job, err))
+        return false;
+    struct command *c = spec->streams ? create(spec, spec->streams, done, user, err)
+                                      : create_collecting(loop, spec, done, user, err);
+    if (!c)
+        return false;
+    begin(loop, c, spec);
     send_bytes(c, job);
     job = BUF(0);
     *out = c;
@@ -490,6 +536,24 @@ void command_cancel(struct command *c)
         step_to(c, CLOSING);
     else if (c->state == RUNNING)
         step_to(c, STOPPING);
+}
+
+void command_signal(struct command *c, int signal)
+{
+    char number[16];
+    if (c->state != RUNNING && c->state != STOPPING)
+        return;
+    snprintf(number, sizeof(number), "%d", signal);
+    const struct wire_message m = { WIRE_SIGNAL, 1, { str_of(number) } };
+    send_order(c, &m);
+}
+
+void command_kill(struct command *c)
+{
+    c->done = NULL;
+    set_result(c, COMMAND_TIMED_OUT);
+    if (c->state < CLOSING)
+        step_to(c, CLOSING);
 }
 
 void command_destroy(struct command *c)

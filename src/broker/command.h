@@ -2,12 +2,13 @@
  * command.h - running one approved command and collecting what it says.
  *
  * The command is started by paddock-launch, which confines itself first and stays as its
- * keeper: all that it starts, however detached, is gone when the call ends.  stdin is
- * /dev/null.  stdout and stderr are read as they come; what is kept of each is bounded
- * (first and last part), the rest is counted and dropped, so that nothing blocks.
+ * keeper: all that it starts, however detached, is gone when the call ends.  Its stdin,
+ * stdout and stderr are descriptors of the caller's, or /dev/null and two pipes: these
+ * are read as they come; what is kept of each is bounded (first and last part), the rest
+ * is counted and dropped, so that nothing blocks.
  *
- * The end is the end of the command itself: what it left running gets 200 ms to close
- * the pipes and is then killed.  On timeout and cancellation: SIGTERM to all of it, 2 s,
+ * The end is the end of the command itself: what it left running gets 200 ms to finish
+ * and is then killed.  On timeout and cancellation: SIGTERM to all of it, 2 s,
  * SIGKILL.  If the server ends, however, all of it ends at once.
  *
  * In its view /tmp, /var/tmp, /dev and /run are its own.  If they lie in a temporary
@@ -23,6 +24,9 @@
 
 #include <uv.h>
 
+/* It runs; from the loop, at most once and before its end. */
+typedef void command_started_fn(void *user);
+
 /* How it is to be run; borrowed for the start only. */
 struct command_spec {
     const char *launcher;    /* paddock-launch, from helper_find() */
@@ -35,6 +39,7 @@ struct command_spec {
     const struct view_path *paths; /* absolute; what is not writable is read-only */
     size_t path_count;
     unsigned timeout_ms;
+    const int *streams;     /* its stdin, stdout and stderr; NULL: they are collected */
     size_t keep_bytes;      /* of each stream: so much from its start... */
     size_t keep_tail_bytes; /* ...and from its end */
     /* Paths, absolute and without links, that are protected but do not exist, so that
@@ -44,9 +49,10 @@ struct command_spec {
      */
     const char *const *must_not_appear;
     const char *quarantine;
-    unsigned max_processes; /* of an ordinary user, 0: COMMAND_MAX_PROCESSES */
-    uint64_t tmp_bytes;     /* in its /tmp, 0: COMMAND_TMP_BYTES or 1/4 of the memory */
-    int max_landlock;       /* use no newer ABI than this; 0: any.  For tests. */
+    command_started_fn *started; /* NULL: nobody waits for that */
+    unsigned max_processes;      /* of an ordinary user, 0: COMMAND_MAX_PROCESSES */
+    uint64_t tmp_bytes; /* in its /tmp, 0: COMMAND_TMP_BYTES or 1/4 of the memory */
+    int max_landlock;   /* use no newer ABI than this; 0: any.  For tests. */
 };
 
 #define COMMAND_MAX_PROCESSES 4096
@@ -90,6 +96,14 @@ MUST_CHECK bool command_start(uv_loop_t *loop, const struct command_spec *spec,
 
 /* `done` is not called any more; the tree is killed and freed in the background. */
 void command_cancel(struct command *c);
+
+/* A signal for the command itself, not for what it has started; nothing happens if it
+ * does not run yet or any more. */
+void command_signal(struct command *c, int signal);
+
+/* `done` is not called any more; all of it is killed at once, and freed in the
+ * background. */
+void command_kill(struct command *c);
 
 /* Kill at once and wait (a second at most); for the end of the server.  The loop must run
  * on until its handles are closed. */

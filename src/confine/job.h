@@ -9,6 +9,7 @@
  *   WIRE_ENDED        launcher -> server: its status as from waitpid(), how many
  *                     processes it left running
  *   WIRE_STOP         server -> launcher: SIGTERM to everything, SIGKILL 2 s later
+ *   WIRE_SIGNAL       server -> launcher: a signal's number, for the command alone
  *
  * Closing the socket kills everything at once.  Arguments, environment and paths are
  * bytes, each string with a NUL behind it; a path has its rule before it: "w" writable,
@@ -23,8 +24,9 @@
 
 /* Descriptors of the launcher. */
 #define JOB_SOCKET 3
-#define JOB_STDOUT 4
-#define JOB_STDERR 5
+#define JOB_STDIN  4
+#define JOB_STDOUT 5
+#define JOB_STDERR 6
 
 struct job {
     const char *program;     /* absolute */

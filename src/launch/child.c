@@ -41,7 +41,8 @@ static void reset_signals(void)
 
 static bool connect_streams(void)
 {
-    return dup2(JOB_STDOUT, STDOUT_FILENO) >= 0 && dup2(JOB_STDERR, STDERR_FILENO) >= 0;
+    return dup2(JOB_STDIN, STDIN_FILENO) >= 0 && dup2(JOB_STDOUT, STDOUT_FILENO) >= 0 &&
+           dup2(JOB_STDERR, STDERR_FILENO) >= 0;
 }
 
 struct rule_list {

@@ -17,6 +17,7 @@
 
 #define KILL_AFTER_MS  2000 /* from SIGTERM to SIGKILL */
 #define SWEEP_LIMIT_MS 900
+#define CHUNK          256 /* bytes of orders, which are short */
 
 struct keeper {
     const struct job *job;
@@ -25,6 +26,7 @@ struct keeper {
     pid_t command;
     bool has_ended;  /* the command, and the server knows */
     int64_t kill_at; /* on the monotonic clock, in ms; 0: nobody has asked */
+    struct buf in;   /* from the server */
 };
 
 static int64_t now_ms(void)
@@ -123,7 +125,8 @@ static bool start(struct keeper *k)
         child_run(k->job, k->view, ends[1]);
     int error = errno;
     close(ends[1]);
-    close(JOB_STDOUT); /* the command's end of them is the only one now */
+    close(JOB_STDIN); /* the command's end of them is the only one now */
+    close(JOB_STDOUT);
     close(JOB_STDERR);
     bool runs = false;
     if (k->command < 0)
@@ -145,27 +148,59 @@ static void reap(struct keeper *k)
             tell_ended(k, status);
 }
 
+static void stop(struct keeper *k)
+{
+    if (k->kill_at)
+        return;
+    k->kill_at = now_ms() + KILL_AFTER_MS;
+    signal_all(k, SIGTERM);
+    signal_all(k, SIGCONT); /* who is stopped does not see the first */
+}
+
+/* To the command itself, if it has not ended: then its number is another's. */
+static bool pass_signal(const struct keeper *k, struct str number)
+{
+    int64_t signal;
+    if (!str_int(number, &signal) || signal < 1 || signal > SIGRTMAX)
+        return false;
+    if (!k->has_ended)
+        kill(k->command, (int)signal);
+    return true;
+}
+
+static bool obey(struct keeper *k, const struct wire_message *m)
+{
+    if (m->kind == WIRE_STOP)
+        stop(k);
+    else if (m->kind != WIRE_SIGNAL || m->count != 1 || !pass_signal(k, m->fields[0]))
+        return false;
+    return true;
+}
+
 /* False: the server is gone, or has said what it may not. */
 static bool hear(struct keeper *k)
 {
-    char bytes[64];
-    ssize_t n = read(JOB_SOCKET, bytes, sizeof(bytes));
+    char *to = buf_reserve(&k->in, CHUNK);
+    ssize_t n = to ? read(JOB_SOCKET, to, CHUNK) : 0;
     if (n < 0 && errno == EINTR)
         return true;
     if (n <= 0)
         return false;
-    struct str in = { bytes, (size_t)n };
+    k->in.len += (size_t)n;
+    struct str rest = buf_str(&k->in);
     struct wire_message m;
     struct error ignored;
     bool got;
-    if (!wire_parse(&in, &m, &got, &ignored) || !got || m.kind != WIRE_STOP)
-        return false;
-    if (!k->kill_at) {
-        k->kill_at = now_ms() + KILL_AFTER_MS;
-        signal_all(k, SIGTERM);
-        signal_all(k, SIGCONT); /* who is stopped does not see the first */
+    while (wire_parse(&rest, &m, &got, &ignored)) {
+        if (!got) {
+            memmove(k->in.data, rest.data, rest.len);
+            k->in.len = rest.len;
+            return true;
+        }
+        if (!obey(k, &m))
+            return false;
     }
-    return true;
+    return false;
 }
 
 static int time_left(const struct keeper *k)
@@ -204,12 +239,16 @@ static int watch_children(void)
 
 void keeper_run(const struct job *job, const struct view_status *view)
 {
-    struct keeper k = { .job = job, .view = view, .children = watch_children() };
+    struct keeper k = { .job = job,
+        .view = view,
+        .children = watch_children(),
+        .in = BUF((size_t)4 * CHUNK) };
     if (!view->has_pids)
         prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
     if (start(&k))
         stay(&k);
     close_fd(&k.children);
+    buf_finish(&k.in);
     if (!view->has_pids)
         tree_kill(SWEEP_LIMIT_MS);
 }

@@ -1,7 +1,7 @@
 /*
  * paddock-launch: started by the server for each command, with a socket as descriptor 3
- * and the command's stdout and stderr as 4 and 5.  It makes the command's view and
- * namespaces, starts it, and is not gone before all of it is.
+ * and the command's stdin, stdout and stderr as 4, 5 and 6.  It makes the command's view
+ * and namespaces, starts it, and is not gone before all of it is.
  *
  * Where namespaces can be had there are three processes: this one, which ends with the
  * server, its child, the keeper, which is the first in a PID namespace and ends with this
@@ -168,7 +168,7 @@ static bool receive(struct wire_reader *reader, struct arena *arena, struct job 
 
 int main(void)
 {
-    static const int keep[] = { JOB_SOCKET, JOB_STDOUT, JOB_STDERR };
+    static const int keep[] = { JOB_SOCKET, JOB_STDIN, JOB_STDOUT, JOB_STDERR };
     struct confine_status status = { 0 };
     int server;
     log_init(NAME);

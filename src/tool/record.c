@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #define MAX_EVENTS 2000 /* of one call */
-#define MAX_DETAIL 4096 /* bytes; the log cuts it again */
 
 static const char *decision_of(const json_t *object)
 {
@@ -76,50 +75,6 @@ void record_python_event(struct audit *a, const json_t *event)
         .caller = word_at(event, "caller", callers, ARRAY_LEN(callers)),
         .pid = pid > 0 && pid <= INT32_MAX ? (int)pid : getpid(),
         .detail = json_get_str(event, "detail", STR("")) };
-    audit_event(a, &e);
-}
-
-/* As Python writes it, so that one argument is never taken for two. */
-static void write_quoted(struct str text, struct buf *out)
-{
-    buf_addc(out, '\'');
-    for (size_t i = 0; i < text.len && !out->full; i++) {
-        unsigned char c = (unsigned char)text.data[i];
-        if (c == '\'' || c == '\\')
-            buf_addf(out, "\\%c", c);
-        else if (c < 0x20 || c == 0x7F)
-            buf_addf(out, "\\x%02x", c);
-        else
-            buf_addc(out, (char)c);
-    }
-    buf_addc(out, '\'');
-}
-
-/* exe='git' args=['status', '-s'] */
-static void write_start(const json_t *args, struct buf *out)
-{
-    const json_t *list = json_object_get(args, "args");
-    buf_add(out, STR("exe="));
-    write_quoted(json_get_str(args, "command", STR("")), out);
-    buf_add(out, STR(" args=["));
-    for (size_t i = 0; i < json_array_size(list) && !out->full; i++) {
-        buf_add(out, i ? STR(", ") : STR(""));
-        write_quoted(json_str(json_array_get(list, i)), out);
-    }
-    buf_addc(out, ']');
-}
-
-void record_shell_decision(struct audit *a, const json_t *args, bool refused)
-{
-    if (!audit_wants_events(a))
-        return;
-    auto_buf detail = BUF(MAX_DETAIL);
-    write_start(args, &detail);
-    const struct audit_event e = { .event = "subprocess.Popen",
-        .decision = refused ? "deny" : "allow",
-        .caller = "AGENT",
-        .pid = getpid(),
-        .detail = buf_str(&detail) };
     audit_event(a, &e);
 }
 

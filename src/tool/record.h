@@ -24,9 +24,6 @@ void record_noted_call(struct audit *a, struct audit_call *call, const json_t *n
  *   {"event":"open","decision":"allow","caller":"AGENT","pid":7,"detail":"..."} */
 void record_python_event(struct audit *a, const json_t *event);
 
-/* What was decided about a command, as soon as it is; `args` are those of run_shell. */
-void record_shell_decision(struct audit *a, const json_t *args, bool refused);
-
 /* A call of run_shell. */
 void record_shell_call(
         struct audit *a, struct audit_call *call, const struct shell_outcome *outcome);

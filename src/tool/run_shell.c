@@ -1,10 +1,9 @@
 #include "tool/run_shell.h"
 
+#include "broker/approved.h"
 #include "broker/problems.h"
-#include "tool/record.h"
 #include "tool/report.h"
 #include "tool/shell-notes.h"
-#include "tool/shell-view.h"
 #include "tool/time-limit.h"
 
 struct shell_call {
@@ -12,9 +11,9 @@ struct shell_call {
     struct run_shell *owner;
     struct arena *arena; /* the request and the plan */
     struct command_plan plan;
-    struct command *command;       /* NULL: there is nothing to run, only to answer */
-    uv_timer_t timer;              /* for answers that are known at once */
-    unsigned timeout_ms, spent_ms; /* of all of it; by what was asked first */
+    struct approved *command; /* NULL: there is nothing to run, only to answer */
+    uv_timer_t timer;         /* for answers that are known at once */
+    unsigned timeout_ms;
     bool raw;
     shell_done_fn *done;
     void *user;
@@ -94,9 +93,17 @@ static int write_end(
     return 1;
 }
 
-static void on_command_done(void *user, const struct command_result *result)
+static void refuse_by(struct shell_call *c, const struct refusal *refusal)
 {
-    struct shell_call *c = user;
+    auto_buf why = BUF((size_t)1 << 16);
+    c->outcome.refused = true;
+    buf_add(&c->rule, buf_str(&refusal->rule));
+    refusal_write(refusal, &why);
+    refuse(c, buf_str(&why));
+}
+
+static void tell(struct shell_call *c, const struct command_result *result)
+{
     bool ended = result->end == COMMAND_EXITED;
     const struct report_style out_style = { "output", c->raw, REPORT_TAIL_CHARS },
                               err_style = { "stderr", c->raw, REPORT_TAIL_CHARS };
@@ -106,7 +113,6 @@ static void on_command_done(void *user, const struct command_result *result)
     report_stream(&result->err, &err_style, &err);
     shell_notes_write(&c->plan, result, &err);
     problems_tell(result->confinement, &c->owner->problems_told);
-    c->command = NULL;
     c->outcome.is_error = !ended;
     c->outcome.exit_status = ended ? code : SHELL_NO_STATUS;
     c->text.max = out.len + err.len + 4096;
@@ -115,6 +121,17 @@ static void on_command_done(void *user, const struct command_result *result)
     };
     report_write(&report, &c->text);
     answer(c);
+}
+
+static void on_command_done(
+        void *user, const struct command_result *result, const struct refusal *refusal)
+{
+    struct shell_call *c = user;
+    c->command = NULL;
+    if (refusal)
+        refuse_by(c, refusal);
+    else
+        tell(c, result);
 }
 
 static bool has_nul(struct str s)
@@ -145,116 +162,38 @@ static bool read_request(struct shell_call *c, const json_t *args,
     return !why->len;
 }
 
-/* Ask the policy; false: `why` is its refusal. */
-static bool decide(struct shell_call *c, const json_t *args,
-        const struct command_request *request, struct buf *why)
+/* Ask the policy; false: it has refused, and that is the reply. */
+static bool decide(struct shell_call *c, const struct command_request *request)
 {
     const struct run_shell_config *config = &c->owner->config;
     auto_refusal refusal;
     refusal_init(&refusal);
     bool allowed =
             command_decide(config->commands, request, c->arena, &c->plan, &refusal);
-    record_shell_decision(config->audit, args, !allowed);
-    if (allowed)
-        return true;
-    c->outcome.refused = true;
-    buf_add(&c->rule, buf_str(&refusal.rule));
-    refusal_write(&refusal, why);
-    return false;
+    approved_record(config->audit, request, "AGENT", !allowed);
+    if (!allowed)
+        refuse_by(c, &refusal);
+    return allowed;
 }
 
 /* Start the program of the plan; false: `why` says what is wrong. */
-static bool start_with(struct shell_call *c, const struct command_plan *plan,
-        command_done_fn *done, struct buf *why)
+static bool start(struct shell_call *c, struct buf *why)
 {
     const struct run_shell_config *config = &c->owner->config;
     struct error err;
-    size_t count;
-    const struct view_path *paths = shell_view(config->paths, plan, c->arena, &count);
-    const struct command_spec spec = {
+    const struct approved_spec spec = {
+        .loop = config->loop,
         .launcher = config->launcher,
-        .program = plan->program,
-        .argv = plan->argv,
-        .env = plan->env,
-        .cwd = plan->cwd,
-        .sandboxed = plan->sandbox != SANDBOX_NONE,
-        .network = plan->network,
-        .paths = paths,
-        .path_count = count,
-        .timeout_ms = c->timeout_ms - c->spent_ms,
+        .paths = config->paths,
+        .plan = &c->plan,
+        .arena = c->arena,
+        .timeout_ms = c->timeout_ms,
         .keep_bytes = REPORT_KEEP_BYTES,
-        .keep_tail_bytes = REPORT_KEEP_BYTES,
-        .must_not_appear = shell_absent(config->paths, plan, c->arena),
-        .quarantine = arena_printf(c->arena, "%.*s/.pyddock/quarantine",
-                STR_ARG(path_policy_workspace(config->paths))),
     };
-    if (!plan->program)
-        buf_addf(why,
-                "Command not found: '%s'. It is not installed, or not in the PATH that "
-                "the server was started with.",
-                plan->argv[0]);
-    else if (!command_start(config->loop, &spec, done, c, &c->command, &err))
-        buf_add(why, str_of(err.message));
-    return !why->len;
-}
-
-static command_done_fn on_answer;
-
-/* What is asked before may look, and no more. */
-static bool ask_first(struct shell_call *c, struct buf *why)
-{
-    struct command_plan asking = c->plan;
-    asking.argv = c->plan.asks_first;
-    asking.writable = asking.read_only = NULL;
-    asking.network = false;
-    return start_with(c, &asking, on_answer, why);
-}
-
-static bool start(struct shell_call *c, struct buf *why)
-{
-    return c->plan.asks_first ? ask_first(c, why)
-                              : start_with(c, &c->plan, on_command_done, why);
-}
-
-static void refuse_for(struct shell_call *c, struct str files)
-{
-    auto_buf why = BUF(files.len + 4096);
-    auto_refusal refusal;
-    refusal_init(&refusal);
-    refusal_begin(&refusal, "protected-files", &c->plan.section->origin);
-    buf_add(&refusal.what, STR("the command would change files that are protected:"));
-    for (unsigned shown = 0; files.len && shown < 20; shown++) {
-        struct str file = str_cut(&files, '\n');
-        buf_addf(&refusal.what, "%s %.*s", shown ? "," : "", STR_ARG(file));
-    }
-    buf_addf(&refusal.what, "%s; nothing was done", files.len ? ", ..." : "");
-    buf_addf(&refusal.rule, "[shell.%.*s] sandbox = \"workspace\"",
-            STR_ARG(c->plan.section->name));
-    buf_add(&refusal.hint, STR("Take the other files one by one (git restore "
-                               "--source=REVISION -- PATH), or ask the user to do it."));
-    c->outcome.refused = true;
-    buf_add(&c->rule, buf_str(&refusal.rule));
-    refusal_write(&refusal, &why);
-    refuse(c, buf_str(&why));
-}
-
-/* The program has said which protected files are concerned; if it could not tell, the
- * kernel holds them all the same. */
-static void on_answer(void *user, const struct command_result *result)
-{
-    struct shell_call *c = user;
-    auto_buf why = BUF((size_t)1 << 16);
-    c->command = NULL;
-    bool ended_well = result->end == COMMAND_EXITED && !result->status;
-    if (result->end == COMMAND_TIMED_OUT || result->duration_ms >= c->timeout_ms) {
-        on_command_done(c, result);
-        return;
-    }
-    c->spent_ms = (unsigned)result->duration_ms;
-    if (ended_well && result->out.head.len)
-        refuse_for(c, result->out.head);
-    else if (!start_with(c, &c->plan, on_command_done, &why))
-        refuse(c, buf_str(&why));
+    if (approved_start(&spec, on_command_done, c, &c->command, &err))
+        return true;
+    buf_add(why, str_of(err.message));
+    return false;
 }
 
 static struct shell_call *create_call(
@@ -290,7 +229,7 @@ bool run_shell_start(struct run_shell *r, const json_t *args, shell_done_fn *don
     auto_buf why = BUF((size_t)1 << 16);
     if (!read_request(c, args, &request, &why) ||
             !time_limit_read(r->config.policy, args, &c->timeout_ms, &why) ||
-            !decide(c, args, &request, &why) || !start(c, &why))
+            (decide(c, &request) && !start(c, &why)))
         refuse(c, buf_str(&why));
     *out = c;
     return true;
@@ -299,7 +238,7 @@ bool run_shell_start(struct run_shell *r, const json_t *args, shell_done_fn *don
 void run_shell_cancel(struct shell_call *c)
 {
     if (c->command)
-        command_cancel(TAKE(c->command));
+        approved_cancel(TAKE(c->command));
     forget(c);
 }
 
@@ -316,7 +255,7 @@ void run_shell_destroy(struct run_shell *r)
         return;
     while (r->calls) {
         if (r->calls->command)
-            command_destroy(TAKE(r->calls->command));
+            approved_destroy(TAKE(r->calls->command));
         forget(r->calls);
     }
     free(r);

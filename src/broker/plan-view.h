@@ -1,8 +1,8 @@
 /*
- * shell-view.h - what the kernel is to hold while an approved command runs.
+ * plan-view.h - what the kernel is to hold while an approved command runs.
  */
-#ifndef TOOL_SHELL_VIEW_H
-#define TOOL_SHELL_VIEW_H
+#ifndef BROKER_PLAN_VIEW_H
+#define BROKER_PLAN_VIEW_H
 
 #include "confine/view.h"
 #include "policy/command.h"
@@ -12,12 +12,12 @@
  * this command: folders that it may write although they are protected, and what stays
  * read-only in them.  In `arena`.
  */
-const struct view_path *shell_view(const struct path_policy *paths,
+const struct view_path *plan_view(const struct path_policy *paths,
         const struct command_plan *plan, struct arena *arena, size_t *count);
 
 /* What must not be there afterwards, because it is not there now and cannot be held by a
  * mount; NULL-terminated. */
-const char *const *shell_absent(const struct path_policy *paths,
+const char *const *plan_absent(const struct path_policy *paths,
         const struct command_plan *plan, struct arena *arena);
 
 #endif

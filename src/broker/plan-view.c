@@ -1,4 +1,4 @@
-#include "tool/shell-view.h"
+#include "broker/plan-view.h"
 
 struct list {
     struct view_path *items;
@@ -49,7 +49,7 @@ static const char *key_agent(const struct command_plan *plan)
 }
 
 /* Of two rules for one path the last counts, so what the plan says comes last. */
-const struct view_path *shell_view(const struct path_policy *paths,
+const struct view_path *plan_view(const struct path_policy *paths,
         const struct command_plan *plan, struct arena *arena, size_t *count)
 {
     struct kernel_rules rules = { 0 };
@@ -84,7 +84,7 @@ static bool is_among(const char *const *texts, const char *text)
     return false;
 }
 
-const char *const *shell_absent(const struct path_policy *paths,
+const char *const *plan_absent(const struct path_policy *paths,
         const struct command_plan *plan, struct arena *arena)
 {
     static const char *const nothing[] = { NULL };
