@@ -150,6 +150,37 @@ static bool can_allocate(uint64_t size)
     return true;
 }
 
+static bool can_map(int fd, int protection, int flags)
+{
+    void *p = mmap(NULL, 1, protection, flags, fd, 0);
+    if (p == MAP_FAILED)
+        return false;
+    munmap(p, 1);
+    return true;
+}
+
+/* What is written in a root, as code; the file has no name. */
+static bool can_map_written(const struct confine_request *request)
+{
+    for (size_t i = 0; i < request->root_count; i++) {
+        if (!request->roots[i].writable)
+            continue;
+        auto_fd int fd =
+                openat(request->roots[i].fd, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+        if (fd >= 0 && write(fd, "\xc3", 1) == 1 &&
+                can_map(fd, PROT_READ | PROT_EXEC, MAP_PRIVATE))
+            return true;
+    }
+    return false;
+}
+
+static bool can_make_code(const struct confine_request *request, bool is_sealed_later)
+{
+    const int memory = MAP_PRIVATE | MAP_ANONYMOUS;
+    return can_map(-1, PROT_READ | PROT_WRITE | PROT_EXEC, memory) ||
+           (!is_sealed_later && can_map_written(request));
+}
+
 void canaries_run(const struct confine_request *request, struct confine_status *status)
 {
     try_files(request, status);
@@ -160,6 +191,8 @@ void canaries_run(const struct confine_request *request, struct confine_status *
     note(status, CONFINE_SIGNALS, !kill(getppid(), 0));
     if (!status->no_memory_limit)
         note(status, CONFINE_MEMORY, can_allocate(request->max_memory));
+    if (request->interpreter)
+        note(status, CONFINE_CODE, can_make_code(request, status->needs_seal));
     int signal_number = 0;
     if (!status->is_independent && !prctl(PR_GET_PDEATHSIG, &signal_number, 0, 0, 0))
         note(status, CONFINE_KILL, signal_number != SIGKILL);

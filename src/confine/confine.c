@@ -1,6 +1,7 @@
 #include "confine/confine.h"
 
 #include "confine/parts.h"
+#include "confine/view.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -55,8 +56,8 @@ static void restrict_files(
         abi = request->max_landlock;
     status->landlock_abi = abi;
     if (abi)
-        status->landlock_error =
-                landlock_restrict(request->roots, request->root_count, abi);
+        status->landlock_error = landlock_restrict(
+                request->roots, request->root_count, request->network, abi);
 }
 
 static bool has_writable_root(const struct confine_request *request)
@@ -67,14 +68,45 @@ static bool has_writable_root(const struct confine_request *request)
     return false;
 }
 
+static void restrict_calls(
+        const struct confine_request *request, struct confine_status *status)
+{
+    bool has_view = request->view && status->wants_view && !status->view_error;
+    struct seccomp_profile profile = {
+        .may_write = has_writable_root(request),
+        .interpreter = request->interpreter,
+        .network = request->network,
+        .by_path = has_view,
+        .truncates = has_view || (status->landlock_abi >= 3 && !status->landlock_error),
+        .seals = request->interpreter && !(has_view && request->view->no_programs),
+    };
+    status->is_interpreter = request->interpreter;
+    status->needs_seal = profile.seals;
+    status->no_truncates = request->interpreter;
+    status->seccomp_error = seccomp_restrict(&profile);
+}
+
 void confine_self(const struct confine_request *request, struct confine_status *status)
 {
     status->no_memory_limit = !request->max_memory || !memory_limit_possible();
     status->memory_error = limit_resources(request);
     status->privileges_error =
             drop_privileges(request->no_capabilities ? 0 : FILE_CAPABILITIES, 0);
+    if (request->interpreter)
+        refuse_written_code();
     restrict_files(request, status);
-    status->seccomp_error = seccomp_restrict(
-            has_writable_root(request)); /* last: it refuses what came before */
+    restrict_calls(request, status); /* last: it refuses what came before */
     canaries_run(request, status);
+}
+
+void confine_before_forks(bool keep_files, struct confine_status *status)
+{
+    const struct confine_request no_core = { .max_files = 0 };
+    status->memory_error = limit_resources(&no_core);
+    status->privileges_error = drop_privileges(keep_files ? FILE_CAPABILITIES : 0, 0);
+}
+
+int confine_seal(void)
+{
+    return seccomp_seal();
 }

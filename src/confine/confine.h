@@ -17,6 +17,18 @@
  * that take a path (chmod, chown, utimensat with a name, setxattr) are refused, because
  * Landlock does not look at them and they would reach files outside the roots.  Without
  * a writable root the calls on a descriptor are refused as well.
+ *
+ * An interpreter runs code that knows nothing of us, so it may do more: pairs of
+ * connected sockets with messages and descriptors on them, the older names of calls, and
+ * with `network` TCP and UDP over the internet protocols, as a client (nothing is bound,
+ * and nobody is listened to).  Modes and times it changes by path and by descriptor if
+ * mounts keep all read-only that is outside, and else not at all.  No file gets a set-id
+ * bit, openat2() does not exist.
+ *
+ * It runs no code that was written in it or by it: no memory is writable and executable
+ * or becomes executable, and what it may write cannot be mapped as code, by mounts if the
+ * view has `no_programs`.  Without such mounts it must call confine_seal() when it has
+ * loaded the libraries that it needs, before it runs what is not trusted.
  */
 #ifndef CONFINE_CONFINE_H
 #define CONFINE_CONFINE_H
@@ -35,7 +47,8 @@ struct confine_request {
     size_t root_count;
     /* The view that was entered before, or NULL; what it says is tried. */
     const struct view_request *view;
-    bool interpreter;       /* it may do what libraries of Python expect: socketpair() */
+    bool interpreter;       /* it may do what libraries of Python expect, see above */
+    bool network;           /* an interpreter that is a client of the internet */
     bool no_capabilities;   /* not even those that decide about files */
     uint64_t max_memory;    /* bytes of private memory; 0: no limit */
     uint64_t max_file_size; /* no file may grow beyond it (EFBIG); 0: no limit */
@@ -47,13 +60,15 @@ enum confine_property {
     CONFINE_WRITES,  /* nothing outside the writable roots is changed */
     CONFINE_READS,   /* no file or listing outside the roots is read */
     CONFINE_EXEC,    /* no program and no process is started */
-    CONFINE_NETWORK, /* no socket of any family */
+    CONFINE_NETWORK, /* no socket of any family, but those that were asked for */
     CONFINE_SIGNALS, /* no other process is signalled, traced or looked into */
     CONFINE_MEMORY,  /* private memory is bounded */
     CONFINE_KILL,    /* the process ends with its parent and leaves none behind */
     /* Only where a view was asked for: */
     CONFINE_PROTECTED, /* nothing read-only below a writable root is changed */
     CONFINE_SECRETS,   /* nothing hidden below a readable root is read */
+    /* Only of an interpreter: */
+    CONFINE_CODE, /* nothing that was written in it or by it runs as machine code */
     CONFINE_PROPERTIES,
 };
 
@@ -66,6 +81,9 @@ struct confine_status {
     const char *view_failed; /* the step, or NULL */
     bool no_memory_limit;    /* none was asked for, or the build cannot live with one */
     bool is_independent;     /* set by the caller: it need not end with its parent */
+    bool is_interpreter;
+    bool needs_seal;   /* confine_seal() is to be called */
+    bool no_truncates; /* what Landlock before ABI 3 does not see is refused otherwise */
     unsigned canary_escaped; /* 1 << property: the forbidden thing worked */
     unsigned canary_tried;
 };
@@ -85,6 +103,15 @@ void confine_close_others(const int *keep, size_t count);
 /* Give up everything that can be given up, try the canaries, and fill `status` (which
  * confine_follow_parent() may have begun). */
 void confine_self(const struct confine_request *request, struct confine_status *status);
+
+/*
+ * For a process that only forks others, which then call confine_self(): no privileges, no
+ * capabilities but those about files (without `keep_files` not even these), no core.
+ */
+void confine_before_forks(bool keep_files, struct confine_status *status);
+
+/* From now on nothing at all is mapped as code, in any thread.  Returns 0 or an errno. */
+MUST_CHECK int confine_seal(void);
 
 /* "writes", "reads", ... */
 const char *confine_property_name(enum confine_property property);

@@ -190,8 +190,8 @@ int filter_install(const struct filter *filter)
     qsort(filter->rules, filter->count, sizeof(*filter->rules), compare_rules);
     build(&p, filter);
     struct sock_fprog fprog = { .len = (unsigned short)p.len, .filter = p.code };
-    /* No TSYNC: there is one thread yet, and a thread made later inherits the filter. */
-    if (!syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &fprog))
-        return 0;
-    return errno;
+    /* A thread made later inherits the filter. */
+    unsigned flags = filter->all_threads ? SECCOMP_FILTER_FLAG_TSYNC : 0;
+    long result = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &fprog);
+    return result < 0 ? errno : result ? ESRCH : 0; /* a thread that cannot have it */
 }

@@ -32,7 +32,7 @@ struct filter_condition {
 struct filter_rule {
     unsigned nr;
     unsigned refused; /* errno, or 0: allowed if the conditions hold... */
-    struct filter_condition conditions[2];
+    struct filter_condition conditions[4];
     unsigned otherwise; /* ...and if not, this errno; 0: EPERM */
 };
 
@@ -41,6 +41,7 @@ struct filter {
     size_t count;
     unsigned refused; /* for calls not listed: errno, or 0: they are allowed... */
     unsigned end;     /* ...if their number is below this; above: ENOSYS */
+    bool all_threads; /* and not only of the one that asks */
 };
 
 /* Returns 0 or an errno; needs no_new_privs. */

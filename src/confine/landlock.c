@@ -83,11 +83,11 @@ static uint64_t fs_rights(int abi)
 }
 
 /* An old kernel refuses a struct with fields that it does not know, unless they are 0. */
-static int create_ruleset(bool tcp, int abi)
+static int create_ruleset(const struct landlock_rules *rules, int abi)
 {
     struct ruleset_attr attr = { .handled_fs = fs_rights(abi) };
-    if (abi >= 4 && !tcp)
-        attr.handled_net = NET_BIND_TCP | NET_CONNECT_TCP;
+    if (abi >= 4 && !rules->tcp)
+        attr.handled_net = NET_BIND_TCP | (rules->connects ? 0 : NET_CONNECT_TCP);
     if (abi >= 6)
         attr.scoped = SCOPE_ABSTRACT_UNIX | SCOPE_SIGNAL;
     return (int)syscall(NR_LANDLOCK_CREATE_RULESET, &attr, sizeof(attr), 0);
@@ -130,7 +130,7 @@ static int add_rule(int ruleset, const struct landlock_rule *rule, int abi)
 
 int landlock_apply(const struct landlock_rules *rules, int abi)
 {
-    auto_fd int ruleset = create_ruleset(rules->tcp, abi);
+    auto_fd int ruleset = create_ruleset(rules, abi);
     if (ruleset < 0)
         return errno;
     for (size_t i = 0; i < rules->count; i++) {
@@ -141,12 +141,15 @@ int landlock_apply(const struct landlock_rules *rules, int abi)
     return syscall(NR_LANDLOCK_RESTRICT_SELF, ruleset, 0) < 0 ? errno : 0;
 }
 
-int landlock_restrict(const struct confine_root *roots, size_t count, int abi)
+int landlock_restrict(
+        const struct confine_root *roots, size_t count, bool connects, int abi)
 {
     auto_free struct landlock_rule *items = xcalloc(count + 1, sizeof(*items));
     for (size_t i = 0; i < count; i++)
         items[i] = (struct landlock_rule){ .fd = roots[i].fd,
             .access = LANDLOCK_READ | (roots[i].writable ? LANDLOCK_WRITE : 0) };
-    const struct landlock_rules rules = { .items = items, .count = count };
+    const struct landlock_rules rules = {
+        .items = items, .count = count, .connects = connects
+    };
     return landlock_apply(&rules, abi);
 }

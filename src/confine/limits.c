@@ -125,3 +125,9 @@ int drop_privileges(uint32_t kept, uint32_t passed_on)
         error = errno;
     return error;
 }
+
+void refuse_written_code(void)
+{
+    enum { SET_MDWE = 65, REFUSE_EXEC_GAIN = 1 }; /* newer than the headers */
+    prctl(SET_MDWE, REFUSE_EXEC_GAIN, 0, 0, 0);
+}

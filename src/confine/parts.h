@@ -29,18 +29,32 @@ struct landlock_rule {
 struct landlock_rules {
     const struct landlock_rule *items;
     size_t count;
-    bool tcp; /* is not restricted */
+    bool tcp;      /* is not restricted */
+    bool connects; /* TCP goes out, and nothing comes in */
 };
 
 /* Allow this thread what the rules say, and no more; needs no_new_privs. */
 MUST_CHECK int landlock_apply(const struct landlock_rules *rules, int abi);
 
-/* The same for roots of a worker: nothing is run, nothing special is made. */
-MUST_CHECK int landlock_restrict(const struct confine_root *roots, size_t count, int abi);
+/* The same for roots of a worker: nothing is run, nothing special is made.  With
+ * `connects` TCP goes out, but nothing is bound. */
+MUST_CHECK int landlock_restrict(
+        const struct confine_root *roots, size_t count, bool connects, int abi);
 
-/* seccomp.c: install the filter for workers; needs no_new_privs.  Who may not write
- * changes no modes, owners, times and attributes either. */
-MUST_CHECK int seccomp_restrict(bool may_write);
+/* seccomp.c: install the filter of a worker, or of an interpreter; needs no_new_privs. */
+struct seccomp_profile {
+    bool may_write; /* else no modes, owners, times and attributes are changed either */
+    bool interpreter;
+    /* Of an interpreter: */
+    bool network;
+    bool by_path;   /* modes and times; something else holds them outside */
+    bool truncates; /* the same about truncate() */
+    bool seals;     /* it will call seccomp_seal() */
+};
+MUST_CHECK int seccomp_restrict(const struct seccomp_profile *profile);
+
+/* seccomp-python.c: from now on no thread maps anything as code. */
+MUST_CHECK int seccomp_seal(void);
 
 /* seccomp-command.c: the filter for commands.  `may_trace`: something else decides who
  * may look into whom. */
@@ -69,6 +83,10 @@ MUST_CHECK int limit_command(const struct command_limits *limits);
 /* No new privileges, not dumpable, and no capability but `kept`; of these the programs
  * that it starts can have no more than `passed_on`. */
 MUST_CHECK int drop_privileges(uint32_t kept, uint32_t passed_on);
+
+/* No memory becomes code that was written before (PR_SET_MDWE); kernels before 6.3 have
+ * the filter only. */
+void refuse_written_code(void);
 
 /* Memory limits would stop the sanitizers' shadow memory. */
 bool memory_limit_possible(void);

@@ -36,7 +36,7 @@ static bool try_landlock(void)
 {
     int error = 0, abi = landlock_abi(&error);
     if (abi && no_new_privileges())
-        error = landlock_restrict(NULL, 0, abi);
+        error = landlock_restrict(NULL, 0, false, abi);
     if (error)
         return fail_with(error);
     return is_refused(open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC), EACCES);
@@ -44,7 +44,8 @@ static bool try_landlock(void)
 
 static bool try_seccomp(void)
 {
-    int error = no_new_privileges() ? seccomp_restrict(true) : errno;
+    const struct seccomp_profile worker = { .may_write = true };
+    int error = no_new_privileges() ? seccomp_restrict(&worker) : errno;
     if (error)
         return fail_with(error);
     return is_refused(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), EPERM);

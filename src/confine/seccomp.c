@@ -3,8 +3,7 @@
  * so that a libc that tries something newer falls back to what it did before.  Calls that
  * are known and refused answer EPERM.
  */
-#include "confine/filter.h"
-#include "confine/parts.h"
+#include "confine/seccomp.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -147,11 +146,17 @@ static const struct filter_rule conditional[] = {
 };
 
 /* Landlock does not know metadata: without a writable root, nobody may change it. */
-static const unsigned metadata[] = { __NR_fchmod, __NR_fchown, __NR_fremovexattr,
-    __NR_fsetxattr, __NR_utimensat };
+static const unsigned metadata[] = {
+#ifdef __x86_64__
+    __NR_chmod, __NR_utime, __NR_utimes, __NR_futimesat,
+#endif
+    __NR_fchmod, __NR_fchmodat, __NR_fchown, __NR_fremovexattr, __NR_fsetxattr,
+    __NR_utimensat
+};
 
 enum {
-    MAX_RULES = ARRAY_LEN(allowed) + ARRAY_LEN(refused) + ARRAY_LEN(conditional),
+    MAX_RULES = ARRAY_LEN(allowed) + ARRAY_LEN(refused) + ARRAY_LEN(conditional) +
+                SECCOMP_PYTHON_RULES,
 };
 
 static void refuse_metadata(struct filter_rule *rules, size_t count)
@@ -162,7 +167,8 @@ static void refuse_metadata(struct filter_rule *rules, size_t count)
                 rules[i] = (struct filter_rule){ .nr = metadata[j], .refused = EPERM };
 }
 
-static size_t collect_rules(struct filter_rule *rules, bool may_write)
+static size_t collect_rules(
+        struct filter_rule *rules, const struct seccomp_profile *profile)
 {
     size_t count = 0;
     for (size_t i = 0; i < ARRAY_LEN(allowed); i++)
@@ -171,16 +177,18 @@ static size_t collect_rules(struct filter_rule *rules, bool may_write)
         rules[count++] = (struct filter_rule){ .nr = refused[i], .refused = EPERM };
     for (size_t i = 0; i < ARRAY_LEN(conditional); i++)
         rules[count++] = conditional[i];
-    if (!may_write)
+    if (profile->interpreter)
+        count = seccomp_say_python(rules, count, profile);
+    if (!profile->may_write)
         refuse_metadata(rules, count);
     return count;
 }
 
-int seccomp_restrict(bool may_write)
+int seccomp_restrict(const struct seccomp_profile *profile)
 {
     struct filter_rule rules[MAX_RULES];
     const struct filter filter = {
-        .rules = rules, .count = collect_rules(rules, may_write), .refused = ENOSYS
+        .rules = rules, .count = collect_rules(rules, profile), .refused = ENOSYS
     };
     return filter_install(&filter);
 }

@@ -12,6 +12,7 @@ static const char *const property_names[CONFINE_PROPERTIES] = {
     [CONFINE_KILL] = "kill",
     [CONFINE_PROTECTED] = "protected",
     [CONFINE_SECRETS] = "secrets",
+    [CONFINE_CODE] = "code",
 };
 
 /* What stands behind each property; `needs` must all work. */
@@ -33,6 +34,7 @@ static const enum mechanism property_needs[CONFINE_PROPERTIES] = {
     [CONFINE_KILL] = DEATHSIG | SECCOMP,
     [CONFINE_PROTECTED] = VIEW | SECCOMP,
     [CONFINE_SECRETS] = VIEW | SECCOMP,
+    [CONFINE_CODE] = SECCOMP,
 };
 
 const char *confine_property_name(enum confine_property property)
@@ -102,7 +104,11 @@ bool confine_holds(const struct confine_status *status, enum confine_property pr
 {
     auto_buf reason = BUF(256);
     bool holds = mechanisms_hold(status, property, &reason);
-    if (holds && property == CONFINE_WRITES && status->landlock_abi < 3) {
+    if (holds && property == CONFINE_CODE)
+        buf_add(&reason,
+                status->needs_seal ? STR(", sealed after the imports") : STR("+mounts"));
+    if (holds && property == CONFINE_WRITES && status->landlock_abi < 3 &&
+            !status->no_truncates) {
         buf_clear(&reason);
         buf_addf(&reason, "Landlock ABI %d cannot stop a file outside from being emptied",
                 status->landlock_abi);
@@ -125,6 +131,8 @@ bool confine_holds(const struct confine_status *status, enum confine_property pr
 static bool confine_applies(
         const struct confine_status *status, enum confine_property property)
 {
+    if (property == CONFINE_CODE)
+        return status->is_interpreter;
     return status->wants_view ||
            (property != CONFINE_PROTECTED && property != CONFINE_SECRETS);
 }
@@ -142,7 +150,7 @@ static const char *remedy(const struct confine_status *status, enum confine_prop
 {
     if (property_needs[p] & LANDLOCK && status->landlock_error)
         return "use Linux 5.13 or newer, with 'landlock' in the lsm= boot parameter";
-    if (property_needs[p] & LANDLOCK && status->landlock_abi < 3)
+    if (property_needs[p] & LANDLOCK && status->landlock_abi < 3 && !status->no_truncates)
         return "use Linux 6.2 or newer";
     if (property_needs[p] & VIEW && status->view_error)
         return "use Linux 5.12 or newer, and allow user namespaces (see paddock doctor)";

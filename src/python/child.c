@@ -4,10 +4,13 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/wire.h"
+#include "confine/mounts.h"
 
 #include <fcntl.h>
+#include <sys/sysinfo.h>
 #include <unistd.h>
 
+#define MIN_MEMORY    ((uint64_t)1 << 30)
 #define MAX_MEMORY    ((uint64_t)8 << 30)
 #define MAX_FILE_SIZE ((uint64_t)4 << 30)
 #define MAX_FILES     1024
@@ -23,7 +26,8 @@ static const char warm_up[] = "import sys, json, re\n"
                               "    print(end='')\n"
                               "2 + 2\n";
 
-static void take_descriptors(const int *fds, struct hostview *view)
+/* Everything else is closed once the kernel has been told about the roots. */
+static void take_descriptors(const int *fds)
 {
     int at[CHILD_FDS];
     for (size_t i = 0; i < CHILD_FDS; i++)
@@ -32,29 +36,55 @@ static void take_descriptors(const int *fds, struct hostview *view)
     dup2(at[CHILD_ERR], STDERR_FILENO);
     dup3(at[CHILD_CONTROL], CONTROL_FD, O_CLOEXEC);
     dup3(at[CHILD_BROKER], BROKER_FD, O_CLOEXEC);
-    int keep[2 + 64], count = 0;
-    keep[count++] = CONTROL_FD;
-    keep[count++] = BROKER_FD;
-    for (size_t i = 0; i < view->root_count && count < (int)ARRAY_LEN(keep); i++)
-        keep[count++] = view->roots[i].fd;
-    confine_close_others(keep, (size_t)count);
+}
+
+static void close_others(struct hostview *view)
+{
+    static const int keep[] = { CONTROL_FD, BROKER_FD };
+    confine_close_others(keep, ARRAY_LEN(keep));
+    view->root_count = 0;
+    view->machine = -1;
+}
+
+/* Half of the machine's, so that one snippet does not bring the others down. */
+static uint64_t max_memory(void)
+{
+    struct sysinfo machine;
+    if (sysinfo(&machine))
+        return MIN_MEMORY;
+    uint64_t half = (uint64_t)machine.totalram * machine.mem_unit / 2;
+    return half < MIN_MEMORY ? MIN_MEMORY : half > MAX_MEMORY ? MAX_MEMORY : half;
+}
+
+/* Whoever may not read everything can still look at itself. */
+static struct confine_root open_own_proc(void)
+{
+    char path[32];
+    snprintf(path, sizeof(path), "/proc/%d", (int)getpid());
+    return (struct confine_root){ mount_open_path(path), false };
 }
 
 static void confine(struct hostview *view, struct confine_status *status)
 {
+    struct confine_root *roots = xcalloc(view->root_count + 1, sizeof(*roots));
+    size_t count = view->root_count;
+    memcpy(roots, view->roots, count * sizeof(*roots));
+    roots[count] = open_own_proc();
+    count += roots[count].fd >= 0;
     const struct confine_request request = {
-        .roots = view->roots,
-        .root_count = view->root_count,
+        .roots = roots,
+        .root_count = count,
         .view = &view->mounts,
         .no_capabilities = geteuid(),
-        .max_memory = MAX_MEMORY,
+        .max_memory = max_memory(),
         .max_file_size = MAX_FILE_SIZE,
         .max_files = MAX_FILES,
         .interpreter = true,
+        .network = guard.setup->network,
     };
     confine_self(&request, status);
-    hostview_close_roots(view);
-    close_fd(&view->machine);
+    free(roots);
+    close_others(view);
 }
 
 static bool send_ready(const struct confine_status *status, struct error *err)
@@ -102,7 +132,7 @@ static bool answer(const struct outcome *o, struct error *err)
     return wire_send(CONTROL_FD, &reply, err);
 }
 
-static bool work(struct error *err)
+static bool work(const struct confine_status *status, struct error *err)
 {
     struct wire_reader reader;
     struct wire_message m;
@@ -118,6 +148,7 @@ static bool work(struct error *err)
         .code = json_get_str(args, "code", STR("")),
         .argv = json_object_get(args, "argv"),
         .timeout_ms = (unsigned)json_integer_value(json_object_get(args, "timeout_ms")),
+        .seals = status->needs_seal,
     };
     run_snippet(&snippet, &outcome);
     close_streams();
@@ -130,7 +161,7 @@ _Noreturn void child_main(
     struct confine_status own = *status;
     struct error err = { 0 };
     pid_t zygote = getppid();
-    take_descriptors(fds, view);
+    take_descriptors(fds);
     guard.broker = BROKER_FD;
     guard.events = CONTROL_FD;
     if (!confine_follow_parent(zygote, &own))
@@ -138,6 +169,6 @@ _Noreturn void child_main(
     confine(view, &own);
     guard.armed = true;
     run_warm_up();
-    bool fine = send_ready(&own, &err) && work(&err);
+    bool fine = send_ready(&own, &err) && work(&own, &err);
     _exit(fine ? 0 : 1);
 }

@@ -32,12 +32,10 @@ static bool receive_setup(struct wire_reader *reader, struct arena *arena,
     return python_setup_parse(m.fields[0], arena, setup, err);
 }
 
-static bool send_ready(const struct confine_status *status, struct error *err)
+/* What is held each child says for itself. */
+static bool send_ready(struct error *err)
 {
-    auto_buf text = BUF((size_t)1 << 16);
-    json_auto_t *json = confine_status_json(status);
-    json_write(json, &text);
-    const struct wire_message m = { WIRE_READY, 1, { buf_str(&text) } };
+    const struct wire_message m = { WIRE_READY, 1, { STR("{}") } };
     return wire_send(SOCKET_FD, &m, err);
 }
 
@@ -86,8 +84,11 @@ static bool work(
         return false;
     guard.setup = &setup;
     guard.arena = arena;
-    return enter(server, &view, arena, status, err) && embed_start(err) &&
-           send_ready(status, err) && zygote_serve(SOCKET_FD, &view, status, err);
+    if (!enter(server, &view, arena, status, err))
+        return false;
+    confine_before_forks(!geteuid(), status);
+    return embed_start(err) && send_ready(err) &&
+           zygote_serve(SOCKET_FD, &view, status, err);
 }
 
 static int serve(void)

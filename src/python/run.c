@@ -2,6 +2,7 @@
 
 #include "python/imports.h"
 #include "python/rules.h"
+#include "python/seal.h"
 
 #include "base/json.h"
 
@@ -314,7 +315,8 @@ static bool start(const struct snippet *s, struct outcome *out)
         out->retry_network = true;
         return true;
     }
-    return compile_program(tree, &program) && execute(&program, out);
+    return compile_program(tree, &program) && (!s->seals || seal_after_imports(tree)) &&
+           execute(&program, out);
 }
 
 void run_snippet(const struct snippet *s, struct outcome *out)

@@ -10,6 +10,7 @@ struct snippet {
     struct str code;
     const json_t *argv;  /* array of strings, or NULL */
     unsigned timeout_ms; /* TimeoutError is raised then; 0: never */
+    bool seals; /* what it imports is loaded first, then confine_seal() is called */
 };
 
 struct outcome {
