@@ -29,7 +29,7 @@ static bool own_folder(struct buf *out, struct error *err)
 
 bool helper_find(const char *name, char **out, struct error *err)
 {
-    static const char *const places[] = { "../libexec/paddock/", "", "worker/",
+    static const char *const places[] = { "../libexec/paddock/", "", "worker/", "python/",
         "launch/" };
     auto_buf folder = BUF(PATH_MAX);
     if (!own_folder(&folder, err))

@@ -4,6 +4,7 @@
 #include "base/wire.h"
 #include "broker/spawn.h"
 #include "policy/pyre/pyre.h"
+#include "policy/python-setup.h"
 #include "policy/setup.h"
 
 #include <errno.h>
@@ -37,15 +38,26 @@ static void make_blocking(int socket)
     setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
 }
 
+/* Start a helper that gets `fd` as its first, and tell it what it is to do. */
+static bool start_helper(const char *path, int fd, struct str setup,
+        struct helper *helper, struct error *err)
+{
+    static const char *const env[] = { "LC_ALL=C.UTF-8", NULL };
+    const struct helper_spec spec = {
+        .path = path, .env = env, .fds = &fd, .fd_count = 1
+    };
+    const struct wire_message m = { WIRE_SETUP, 1, { setup } };
+    if (!helper_spawn(&spec, helper, err))
+        return false;
+    make_blocking(helper->socket);
+    return wire_send(helper->socket, &m, err);
+}
+
 /* `folder` becomes the root; `paths` may be NULL. */
 static bool ask_worker(const char *path, const char *folder,
         const struct path_policy *paths, json_t **out, struct error *err)
 {
     auto_fd int fd = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    const char *const env[] = { "LC_ALL=C.UTF-8", NULL };
-    const struct helper_spec spec = {
-        .path = path, .env = env, .fds = &fd, .fd_count = 1
-    };
     const struct setup_root root = { STR("/"), SETUP_LOCAL, SETUP_FIRST_ROOT_FD,
         str_of(folder) };
     const struct setup setup = { .name = STR("doctor"),
@@ -57,32 +69,72 @@ static bool ask_worker(const char *path, const char *folder,
     struct helper helper = HELPER_NONE;
     auto_buf json = BUF((size_t)1 << 16);
     setup_write(&setup, &json);
-    if (!helper_spawn(&spec, &helper, err))
-        return false;
-    make_blocking(helper.socket);
-    const struct wire_message m = { WIRE_SETUP, 1, { buf_str(&json) } };
-    bool good =
-            wire_send(helper.socket, &m, err) && receive_status(helper.socket, out, err);
+    bool good = start_helper(path, fd, buf_str(&json), &helper, err) &&
+                receive_status(helper.socket, out, err);
     helper_finish(&helper);
     return good;
 }
 
-/* Start a worker in an empty folder that is gone afterwards. */
+/* Have the zygote fork a child, and keep our end of the socket to it.  There is no
+ * broker, and what it prints is for who asked the doctor. */
+static bool fork_child(int zygote, int *child, struct error *err)
+{
+    int pair[2];
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
+        return error_errno(err, errno, "cannot make a socket");
+    *child = pair[0];
+    auto_fd int theirs = pair[1];
+    const int fds[] = { theirs, theirs, STDERR_FILENO, STDERR_FILENO };
+    auto_buf order = BUF(64);
+    wire_write(&(struct wire_message){ WIRE_FORK, 0, { { 0 } } }, &order);
+    struct iovec bytes = { order.data, order.len };
+    _Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(fds))] = { 0 };
+    struct msghdr message = { .msg_iov = &bytes,
+        .msg_iovlen = 1,
+        .msg_control = control,
+        .msg_controllen = sizeof(control) };
+    struct cmsghdr *head = CMSG_FIRSTHDR(&message);
+    *head = (struct cmsghdr){ .cmsg_level = SOL_SOCKET,
+        .cmsg_type = SCM_RIGHTS,
+        .cmsg_len = CMSG_LEN(sizeof(fds)) };
+    memcpy(CMSG_DATA(head), fds, sizeof(fds));
+    make_blocking(*child);
+    return sendmsg(zygote, &message, MSG_NOSIGNAL) == (ssize_t)order.len ||
+           error_errno(err, errno, "cannot ask for a child");
+}
+
+/* What holds in a child, as one that runs a snippet; "version" is of the interpreter. */
+static bool ask_interpreter(
+        const char *path, struct str setup, json_t **out, struct error *err)
+{
+    auto_fd int machine = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), child = -1;
+    struct helper zygote = HELPER_NONE;
+    json_auto_t *first = NULL;
+    bool good = start_helper(path, machine, setup, &zygote, err) &&
+                receive_status(zygote.socket, &first, err) &&
+                fork_child(zygote.socket, &child, err) && receive_status(child, out, err);
+    if (good)
+        json_object_set(*out, "version", json_object_get(first, "version"));
+    helper_finish(&zygote);
+    return good;
+}
+
+/* Start a program in an empty folder that is gone afterwards. */
 typedef bool ask_fn(
         const char *path, const char *folder, json_t **out, struct error *err);
 
-static json_t *examine(ask_fn *ask)
+static json_t *examine(const char *program, ask_fn *ask)
 {
     struct error err = { 0 };
     char folder[] = "/tmp/paddock-doctor-XXXXXX";
     auto_free char *path = NULL;
     json_t *worker = NULL;
-    if (!helper_find("paddock-worker", &path, &err))
+    if (!helper_find(program, &path, &err))
         return json_pack("{s:n, s:s}", "path", "error", err.message);
     if (!mkdtemp(folder))
         error_errno(&err, errno, "cannot make a folder in /tmp");
     else if (!ask(path, folder, &worker, &err))
-        error_context(&err, "the worker did not start");
+        error_context(&err, "it did not start");
     rmdir(folder);
     if (!worker)
         worker = json_pack("{s:s}", "error", err.message);
@@ -98,7 +150,7 @@ static bool ask_about_folder(
 
 json_t *doctor_folder_worker(void)
 {
-    return examine(ask_about_folder);
+    return examine("paddock-worker", ask_about_folder);
 }
 
 /* A workspace with something protected in it, which is its own home with a secret. */
@@ -110,8 +162,12 @@ static bool make_places(const char *protected, const char *secret, struct error 
     return true;
 }
 
+/* Ask a helper that is told of a policy. */
+typedef bool ask_policy_fn(const char *path, const struct policy *policy,
+        const struct path_policy *paths, json_t **out, struct error *err);
+
 static bool ask_about_places(const char *path, struct str real, const char *protected,
-        struct arena *arena, json_t **out, struct error *err)
+        ask_policy_fn *ask, struct arena *arena, json_t **out, struct error *err)
 {
     struct policy_guard guard = { .regex.text = STR("/\\" SECRET "$"),
         .disposition = GUARD_DENY_ALL };
@@ -119,7 +175,8 @@ static bool ask_about_places(const char *path, struct str real, const char *prot
         .kind = PROTECTED_SCRIPTS, .path = str_of(protected), .except = STR("")
     };
     struct policy_path writable = { .text = STR("."), .path = real };
-    const struct policy policy = { .workspace_real = real,
+    const struct policy policy = { .workspace = real,
+        .workspace_real = real,
         .home = real,
         .writable = &writable,
         .writable_count = 1,
@@ -130,13 +187,13 @@ static bool ask_about_places(const char *path, struct str real, const char *prot
         .protected_count = 1 };
     if (!pyre_create(guard.regex.text, 0, &guard.regex.pattern, err))
         return false;
-    bool good = ask_worker(path, "/", path_policy_create(&policy, arena), out, err);
+    bool good = ask(path, &policy, path_policy_create(&policy, arena), out, err);
     pyre_destroy(guard.regex.pattern);
     return good;
 }
 
-static bool ask_about_machine(
-        const char *path, const char *folder, json_t **out, struct error *err)
+static bool ask_about_machine(const char *path, const char *folder, ask_policy_fn *ask,
+        json_t **out, struct error *err)
 {
     auto_arena *arena = arena_create();
     auto_free char *real = realpath(folder, NULL);
@@ -145,13 +202,46 @@ static bool ask_about_machine(
     const char *protected = arena_printf(arena, "%s/protected", real);
     const char *secret = arena_printf(arena, "%s/" SECRET, real);
     bool good = make_places(protected, secret, err) &&
-                ask_about_places(path, str_of(real), protected, arena, out, err);
+                ask_about_places(path, str_of(real), protected, ask, arena, out, err);
     rmdir(protected);
     unlink(secret);
     return good;
 }
 
+static bool tell_worker(const char *path, const struct policy *policy UNUSED,
+        const struct path_policy *paths, json_t **out, struct error *err)
+{
+    return ask_worker(path, "/", paths, out, err);
+}
+
+static bool ask_machine_worker(
+        const char *path, const char *folder, json_t **out, struct error *err)
+{
+    return ask_about_machine(path, folder, tell_worker, out, err);
+}
+
 json_t *doctor_machine_worker(void)
 {
-    return examine(ask_about_machine);
+    return examine("paddock-worker", ask_machine_worker);
+}
+
+static bool tell_interpreter(const char *path, const struct policy *policy,
+        const struct path_policy *paths, json_t **out, struct error *err)
+{
+    const char *const env[] = { "LC_ALL=C.UTF-8", NULL };
+    const struct python_setup setup = { .paths = paths, .policy = policy, .env = env };
+    auto_buf json = BUF((size_t)1 << 20);
+    python_setup_write(&setup, &json);
+    return ask_interpreter(path, buf_str(&json), out, err);
+}
+
+static bool ask_machine_interpreter(
+        const char *path, const char *folder, json_t **out, struct error *err)
+{
+    return ask_about_machine(path, folder, tell_interpreter, out, err);
+}
+
+json_t *doctor_interpreter(void)
+{
+    return examine("paddock-python", ask_machine_interpreter);
 }

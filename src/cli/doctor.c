@@ -17,8 +17,10 @@ static const char usage[] =
         "usage: paddock doctor [--json]\n"
         "Show what the kernel of this machine lets paddock enforce, and what holds in "
         "the\n"
-        "workers that are started for it and try to get out. The status is 0 if every\n"
-        "property holds, and 1 if one does not or a worker does not start.\n";
+        "workers and the interpreter that are started for it and try to get out. The\n"
+        "status is 0 if every property holds, and 1 if one does not or a program does "
+        "not\n"
+        "start. Without an interpreter only run_python is missing.\n";
 
 static const char *probe_result(int error)
 {
@@ -50,12 +52,15 @@ static json_t *examine(void)
 {
     struct utsname system;
     uname(&system);
-    json_t *worker = doctor_folder_worker(), *workspace = doctor_machine_worker();
-    return json_pack("{s:s, s:s, s:s, s:i, s:o, s:b, s:o, s:o}", "version",
+    json_t *worker = doctor_folder_worker(), *workspace = doctor_machine_worker(),
+           *python = doctor_interpreter();
+    /* Where there is no Python there is nothing to hold. */
+    bool missing = !json_is_string(json_object_get(python, "path"));
+    return json_pack("{s:s, s:s, s:s, s:i, s:o, s:b, s:o, s:o, s:o}", "version",
             PADDOCK_VERSION, "kernel", system.release, "machine", system.machine, "uid",
             (int)geteuid(), "probes", run_probes(), "holds",
-            all_hold(worker) && all_hold(workspace), "worker", worker, "workspace_worker",
-            workspace);
+            all_hold(worker) && all_hold(workspace) && (missing || all_hold(python)),
+            "worker", worker, "workspace_worker", workspace, "python", python);
 }
 
 static const char *text_at(const json_t *object, const char *key)
@@ -97,6 +102,8 @@ static void print_problems(const json_t *worker, struct buf *out)
 static void print_worker(const json_t *worker, const char *what, struct buf *out)
 {
     buf_addf(out, "\n%s, started for this (%s):\n", what, text_at(worker, "path"));
+    if (json_object_get(worker, "version"))
+        buf_addf(out, "  Python %s\n", text_at(worker, "version"));
     if (json_object_get(worker, "error"))
         buf_addf(out, "  %s\n", text_at(worker, "error"));
     else
@@ -112,6 +119,7 @@ static void print_text(const json_t *report, struct buf *out)
     print_worker(json_object_get(report, "worker"), "a worker of mcpath", out);
     print_worker(json_object_get(report, "workspace_worker"),
             "a worker of pyddock and paddock serve", out);
+    print_worker(json_object_get(report, "python"), "the interpreter of run_python", out);
     buf_addf(out, "\n%s\n",
             json_is_true(json_object_get(report, "holds"))
                     ? "Every property is held by the kernel."

@@ -1,3 +1,4 @@
+#include "python/imports.h"
 #include "python/run.h"
 #include "python/zygote.h"
 
@@ -22,16 +23,18 @@
 #define HAS_RULES true
 #endif
 
-/* Everything that a first snippet would touch for the first time is touched by this. */
-static const char warm_up[] = "import sys, json, re\n"
-                              "def f(a, *b, c=1):\n"
+/* Everything that a first snippet would touch for the first time is touched by these;
+ * the second one where the policy allows it. */
+static const char warm_up[] = "def f(a, *b, c=1):\n"
                               "    return [x for x in (a, c)]\n"
                               "try:\n"
-                              "    f(json.dumps({'a': re.sub('a', 'b', 'a')}), 2)\n"
+                              "    f('%s' % f'{1}', 2)\n"
                               "    raise ValueError\n"
                               "except ValueError as e:\n"
                               "    print(end='')\n"
                               "2 + 2\n";
+static const char warm_up_imports[] = "import sys, json, re\n"
+                                      "json.dumps({'a': re.sub('a', 'b', 'a')})\n";
 
 /* Everything else is closed once the kernel has been told about the roots. */
 static void take_descriptors(const int *fds)
@@ -103,15 +106,23 @@ static bool send_ready(const struct confine_status *status, struct error *err)
     return wire_send(CONTROL_FD, &m, err);
 }
 
-static void run_warm_up(void)
+static void run_silently(struct str code)
 {
     struct outcome outcome;
-    const struct snippet snippet = { .code = { warm_up, sizeof(warm_up) - 1 } };
+    const struct snippet snippet = { .code = code };
     outcome_init(&outcome);
     run_snippet(&snippet, &outcome);
     if (outcome.exit_code)
         log_line(LOG_WARN, "the first snippet of a child failed");
     outcome_finish(&outcome);
+}
+
+static void run_warm_up(void)
+{
+    run_silently(str_of(warm_up));
+    if (imports_is_allowed(STR("sys")) && imports_is_allowed(STR("json")) &&
+            imports_is_allowed(STR("re")))
+        run_silently(str_of(warm_up_imports));
 }
 
 /* The pipes end here, so that nobody need wait for the memory to be taken down. */

@@ -35,7 +35,8 @@ static bool receive_setup(struct wire_reader *reader, struct arena *arena,
 /* What is held each child says for itself. */
 static bool send_ready(struct error *err)
 {
-    const struct wire_message m = { WIRE_READY, 1, { STR("{}") } };
+    static const char version[] = "{\"version\":\"" PY_VERSION "\"}";
+    const struct wire_message m = { WIRE_READY, 1, { str_of(version) } };
     return wire_send(SOCKET_FD, &m, err);
 }
 
