@@ -1,0 +1,470 @@
+/*
+ * From start to end: ask the interpreter what it has (unless the stamp knows), look at
+ * what is missing, take the lock, make the environment, install one after the other,
+ * write the stamp.  Each step that starts a process goes on in on_command_done().
+ */
+#include "session/packages-parts.h"
+
+#include "base/log.h"
+#include "policy/refusal.h"
+
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#ifndef SYSTEM_PACKAGES
+#define SYSTEM_PACKAGES "/usr/lib/python3/dist-packages"
+#endif
+
+#define LOCK_MS    500 /* between two looks at a lock that somebody has */
+#define KEEP_BYTES ((size_t)1 << 16)
+#define MAX_ARGS   12
+
+static const char *const system_folders[] = { SYSTEM_PACKAGES };
+
+static const char question[] =
+        "import sys, json, importlib.util as u\n"
+        "print(json.dumps({'version': '%d.%d' % sys.version_info[:2],"
+        " 'stdlib': sorted(sys.stdlib_module_names),"
+        " 'venv': bool(u.find_spec('venv')),"
+        " 'ensurepip': bool(u.find_spec('ensurepip'))}))";
+
+static void fail(struct package *one, const char *fmt, ...) PRINTF(2, 3);
+static void fail(struct package *one, const char *fmt, ...)
+{
+    char text[PACKAGES_TEXT / 2];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof(text), fmt, ap);
+    va_end(ap);
+    one->state = PACKAGE_FAILED;
+    buf_clear(&one->why);
+    buf_addf(&one->why, "%.*s is allowed but not installed: %s ",
+            STR_ARG(one->import->name), text);
+    origin_write(&one->import->origin, &one->why);
+}
+
+static void tell_changed(struct packages *p)
+{
+    if (p->config.changed)
+        p->config.changed(p->config.user);
+}
+
+static void tell(struct packages *p, struct str line)
+{
+    if (p->config.progress)
+        p->config.progress(p->config.user, line);
+}
+
+static void set_doing(struct packages *p, const char *fmt, ...) PRINTF(2, 3);
+static void set_doing(struct packages *p, const char *fmt, ...)
+{
+    char text[512];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof(text), fmt, ap);
+    va_end(ap);
+    buf_clear(&p->doing);
+    buf_addf(&p->doing, "%s", text);
+    tell(p, buf_str(&p->doing));
+}
+
+/* Call those whose package is not being installed any more; they may wait again. */
+static void wake(struct packages *p)
+{
+    struct packages_wait **at = &p->waits;
+    while (*at) {
+        struct packages_wait *wait = *at;
+        if (wait->package->state == PACKAGE_INSTALLING) {
+            at = &wait->next;
+            continue;
+        }
+        const struct packages_wait call = *wait;
+        *at = wait->next;
+        free(wait);
+        call.done(call.user);
+        at = &p->waits;
+    }
+}
+
+static void write_stamp(struct packages *p)
+{
+    struct error err;
+    bool whole = true;
+    json_auto_t *workspace = json_object();
+    for (size_t i = 0; i < p->count; i++) {
+        const struct package *one = &p->items[i];
+        whole = whole && one->state != PACKAGE_FAILED;
+        if (package_is_workspace(one) && one->state == PACKAGE_READY)
+            json_object_set_new(workspace, arena_cstr(p->arena, one->import->name),
+                    json_string(one->hash));
+    }
+    json_auto_t *stamp = json_pack("{s:o, s:o, s:s, s:O, s:o, s:O}", "interpreter",
+            json_text(p->python.identity), "venv_created",
+            json_text(venv_identity(p->places.venv, p->arena)), "allowlist_hash",
+            whole ? p->allowlist : "", "workspace", workspace, "version",
+            json_text(p->python.version), "stdlib", p->python.stdlib);
+    if (!stamp_write(p->places.folder, stamp, &err))
+        log_line(LOG_WARN, "%s", err.message);
+}
+
+static void finish(struct packages *p)
+{
+    if (p->places.folder && p->python.stdlib)
+        write_stamp(p);
+    close_fd(&p->lock);
+    p->is_busy = false;
+    p->current = NULL;
+    buf_clear(&p->doing);
+    if (p->plan_count)
+        tell(p, p->done_count == p->plan_count ? STR("packages are ready")
+                                               : STR("some packages are missing"));
+    if (packages_update_paths(p))
+        tell_changed(p);
+    wake(p);
+}
+
+/* What all of them need is not there. */
+static void give_up(struct packages *p, const char *why)
+{
+    for (size_t i = 0; i < p->count; i++)
+        if (p->items[i].state == PACKAGE_INSTALLING)
+            fail(&p->items[i], "%s", why);
+    tell(p, str_of(why));
+    finish(p);
+}
+
+static void on_command_done(void *user, const struct command_result *result)
+{
+    struct packages *p = user;
+    p->command = NULL;
+    p->next(p, result);
+}
+
+static bool has_succeeded(const struct command_result *result)
+{
+    return result->end == COMMAND_EXITED && WIFEXITED(result->status) &&
+           !WEXITSTATUS(result->status);
+}
+
+/* argv[0] is the program; `writable` are real paths, NULL for none. */
+static void run(struct packages *p, const char *const *argv,
+        const char *const writable[3], bool network, step_fn *next)
+{
+    struct error err;
+    struct view_path paths[3];
+    size_t count = 0;
+    for (size_t i = 0; i < ARRAY_LEN(paths); i++)
+        if (writable[i])
+            paths[count++] = (struct view_path){ VIEW_WRITABLE, writable[i] };
+    const struct command_spec spec = { .launcher = p->config.launcher,
+        .program = argv[0],
+        .argv = argv,
+        .env = p->env,
+        .cwd = arena_cstr(p->arena, p->config.policy->workspace_real),
+        .sandboxed = true,
+        .network = network,
+        .paths = paths,
+        .path_count = count,
+        .timeout_ms = PACKAGES_STEP_MS,
+        .keep_bytes = KEEP_BYTES,
+        .keep_tail_bytes = KEEP_BYTES };
+    p->next = next;
+    if (command_start(p->config.loop, &spec, on_command_done, p, &p->command, &err))
+        p->started++;
+    else
+        give_up(p, err.message);
+}
+
+static void install_next(struct packages *p);
+static void proceed(struct packages *p);
+
+/* What is imported from. */
+static void list_folders(
+        const struct packages *p, struct str folders[ARRAY_LEN(system_folders) + 1])
+{
+    folders[0] = str_of(p->places.site);
+    for (size_t i = 0; i < ARRAY_LEN(system_folders); i++)
+        folders[i + 1] = str_of(system_folders[i]);
+}
+
+static bool has_module(const struct packages *p, struct str name, bool namespaces)
+{
+    struct str folders[ARRAY_LEN(system_folders) + 1];
+    bool found = false;
+    list_folders(p, folders);
+    for (size_t i = 0; i < ARRAY_LEN(folders); i++)
+        found = found || find_module(folders[i], name, namespaces);
+    return found;
+}
+
+static bool has_distribution(const struct packages *p, struct str name)
+{
+    struct str folders[ARRAY_LEN(system_folders) + 1];
+    bool found = false;
+    list_folders(p, folders);
+    for (size_t i = 0; i < ARRAY_LEN(folders); i++)
+        found = found || find_distribution(folders[i], name);
+    return found;
+}
+
+/* By now the source may lie elsewhere, so it is looked for and not remembered. */
+static void check_installed(struct packages *p, struct package *one)
+{
+    auto_arena *arena = arena_create();
+    struct str name = one->import->name, source;
+    if (package_is_workspace(one) && !packages_source(p, one, arena, &source))
+        fail(one, "there is no module '%.*s' in '%s', nor in src/ there", STR_ARG(name),
+                one->folder);
+    else if (!package_is_workspace(one) && !has_module(p, name, true))
+        fail(one,
+                "what pip has installed has no module of this name; write %.*s = \"NAME "
+                "OF THE PACKAGE\" if that differs from the module's",
+                STR_ARG(name));
+    else
+        one->state = PACKAGE_READY;
+}
+
+static void on_installed(struct packages *p, const struct command_result *result)
+{
+    struct package *one = p->current;
+    bool done = has_succeeded(result);
+    if (!done && !p->trouble.len)
+        explain_failure(result, &p->trouble);
+    /* Offline, what builds it may be had from the system. */
+    if (!done && package_is_workspace(one) && !p->in_one_place &&
+            result->end == COMMAND_EXITED) {
+        p->in_one_place = true;
+        install_next(p);
+        return;
+    }
+    if (done)
+        check_installed(p, one);
+    else
+        fail(one, "pip: %s", p->trouble.data);
+    if (one->state == PACKAGE_READY)
+        p->done_count++;
+    else
+        tell(p, buf_str(&one->why));
+    p->current = NULL;
+    if (packages_update_paths(p) || done)
+        tell_changed(p);
+    wake(p);
+    install_next(p);
+}
+
+static const char *requirement_of(struct packages *p, const struct package *one)
+{
+    const struct policy_import *import = one->import;
+    return arena_cstr(
+            p->arena, import->kind == IMPORT_PIP ? import->value : import->name);
+}
+
+/* Those that pip has installed are named again, so that they stay what fits together. */
+static void install(struct packages *p, const struct package *one)
+{
+    char real[PATH_MAX];
+    const char *python = arena_printf(p->arena, "%s/bin/python", p->places.venv);
+    const char **argv = arena_zalloc(p->arena, (p->count + MAX_ARGS) * sizeof(*argv));
+    const char *const head[] = { python, "-m", "pip", "install" };
+    size_t n = ARRAY_LEN(head);
+    memcpy(argv, head, sizeof(head));
+    const char *folder = NULL;
+    if (package_is_workspace(one)) {
+        folder = realpath(one->folder, real) ? real : one->folder;
+        if (p->in_one_place)
+            argv[n++] = "--no-build-isolation";
+        argv[n++] = "-e";
+        argv[n++] = folder;
+    }
+    for (size_t i = 0; !folder && i < p->count; i++)
+        if (&p->items[i] == one || (p->items[i].state == PACKAGE_READY &&
+                                           !package_is_workspace(&p->items[i])))
+            argv[n++] = requirement_of(p, &p->items[i]);
+    const char *const writable[] = { p->places.venv, pip_cache(p->env, p->arena),
+        folder };
+    run(p, argv, writable, true, on_installed);
+}
+
+static void install_next(struct packages *p)
+{
+    if (!p->current) {
+        p->in_one_place = false;
+        buf_clear(&p->trouble);
+        for (size_t i = 0; !p->current && i < p->count; i++)
+            if (p->items[i].state == PACKAGE_INSTALLING)
+                p->current = &p->items[i];
+        if (!p->current) {
+            finish(p);
+            return;
+        }
+        set_doing(p, "installing %.*s (%zu of %zu)", STR_ARG(p->current->import->name),
+                ++p->tried_count, p->plan_count);
+    }
+    install(p, p->current);
+}
+
+static bool venv_is_usable(const struct packages *p)
+{
+    return venv_identity(p->places.venv, p->arena).len &&
+           packages_is_folder(p->places.site) &&
+           !access(arena_printf(p->arena, "%s/bin/python", p->places.venv), X_OK);
+}
+
+static void on_venv_made(struct packages *p, const struct command_result *result)
+{
+    auto_buf why = BUF(PACKAGES_TEXT);
+    if (has_succeeded(result) && venv_is_usable(p)) {
+        install_next(p);
+        return;
+    }
+    buf_addf(&why, "'%s' could not be made: ", p->places.venv);
+    explain_failure(result, &why);
+    give_up(p, why.data);
+}
+
+/* One that sees the system's packages does with the system's pip. */
+static bool system_has_pip(void)
+{
+    bool found = false;
+    for (size_t i = 0; i < ARRAY_LEN(system_folders); i++)
+        found = found || find_module(str_of(system_folders[i]), STR("pip"), false);
+    return found;
+}
+
+static bool interpreter_can(const struct packages *p, const char *what)
+{
+    return !p->answer || json_is_true(json_object_get(p->answer, what));
+}
+
+static void make_venv(struct packages *p)
+{
+    bool bring_pip = !system_has_pip();
+    const char *argv[] = { p->python.program, "-I", "-m", "venv", "--clear",
+        "--system-site-packages", p->places.venv, bring_pip ? NULL : "--without-pip",
+        NULL };
+    const char *const writable[3] = { p->places.venv };
+    struct stat st;
+    if (venv_is_usable(p)) {
+        install_next(p);
+    } else if (!interpreter_can(p, "venv") ||
+               (bring_pip && !interpreter_can(p, "ensurepip"))) {
+        give_up(p, arena_printf(p->arena,
+                           "'%s' has no pip to install with: install Debian's "
+                           "python3-venv, or what it is called here, and start again",
+                           p->python.program));
+    } else if (mkdir(p->places.venv, 0777) &&
+               (lstat(p->places.venv, &st) || !S_ISDIR(st.st_mode))) {
+        give_up(p,
+                arena_printf(p->arena, "'%s' is no folder (links are not followed there)",
+                        p->places.venv));
+    } else {
+        set_doing(p, "making %s", p->places.venv);
+        run(p, argv, writable, false, on_venv_made);
+    }
+}
+
+static void on_timer(uv_timer_t *timer)
+{
+    proceed(timer->data);
+}
+
+static void wait_for_lock(struct packages *p)
+{
+    if (!p->has_waited)
+        set_doing(p, "another server of this workspace is installing packages");
+    p->has_waited = true;
+    uv_timer_start(&p->timer, on_timer, LOCK_MS, 0);
+}
+
+static bool is_importable(const struct packages *p, const struct package *one)
+{
+    const struct policy_import *import = one->import;
+    struct str requirement = import->kind == IMPORT_PIP ? import->value : import->name;
+    struct str name = requirement_name(requirement);
+    /* What more it says, a version perhaps, only pip understands. */
+    if (name.len < requirement.len)
+        return false;
+    /* A folder without __init__ may belong to many distributions. */
+    return has_module(p, import->name, false) ||
+           (has_module(p, import->name, true) && has_distribution(p, name));
+}
+
+static void plan_workspace(struct packages *p, struct package *one, bool has_venv)
+{
+    auto_arena *arena = arena_create();
+    struct error err;
+    struct str source;
+    if (!project_hash(str_of(one->folder), one->hash, &err))
+        fail(one, "%s", err.message);
+    else if (has_venv && stamp_has_package(p, one) &&
+             packages_source(p, one, arena, &source))
+        one->state = PACKAGE_READY;
+    else
+        one->state = PACKAGE_INSTALLING;
+}
+
+/* How many there are to install. */
+static size_t plan(struct packages *p)
+{
+    size_t count = 0;
+    bool has_venv = stamp_has_venv(p) && venv_is_usable(p);
+    for (size_t i = 0; i < p->count; i++) {
+        struct package *one = &p->items[i];
+        if (package_is_workspace(one))
+            plan_workspace(p, one, has_venv);
+        else if (packages_in_stdlib(p, one->import->name))
+            one->state = PACKAGE_NOT_NEEDED;
+        else
+            one->state = is_importable(p, one) ? PACKAGE_READY : PACKAGE_INSTALLING;
+        count += one->state == PACKAGE_INSTALLING;
+    }
+    return count;
+}
+
+static void proceed(struct packages *p)
+{
+    struct error err;
+    if (p->has_waited)
+        packages_load_stamp(p);
+    p->plan_count = plan(p);
+    if (!p->plan_count)
+        finish(p);
+    else if (!p->places.folder)
+        give_up(p, "'.pyddock' is not there, or is a link, which is not followed");
+    else if (lock_take(p->places.folder, &p->lock, &err))
+        make_venv(p);
+    else if (err.code == ERR_EXISTS)
+        wait_for_lock(p);
+    else
+        give_up(p, err.message);
+}
+
+static void on_answer(struct packages *p, const struct command_result *result)
+{
+    struct error err;
+    auto_buf why = BUF(PACKAGES_TEXT);
+    if (has_succeeded(result) && json_parse(result->out.head, &p->answer, &err)) {
+        packages_set_python(p, p->answer);
+        proceed(p);
+        return;
+    }
+    buf_addf(&why, "'%s' does not say what it has: ", p->python.program);
+    explain_failure(result, &why);
+    give_up(p, why.data);
+}
+
+void packages_begin(struct packages *p)
+{
+    const char *const argv[] = { p->python.program, "-I", "-S", "-c", question, NULL };
+    static const char *const nothing[3];
+    if (p->python.stdlib)
+        proceed(p);
+    else if (!p->python.identity.len)
+        give_up(p, arena_printf(p->arena, "there is no '%s'", p->python.program));
+    else
+        run(p, argv, nothing, false, on_answer);
+}
