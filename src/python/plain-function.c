@@ -17,6 +17,43 @@ static PyObject *call(
             ((struct plain_function *)self)->target, args, count, keywords);
 }
 
+/* A new reference to what the function gets for this argument. */
+static PyObject *freeze(PyObject *argument)
+{
+    if (PyUnicode_Check(argument))
+        return PyUnicode_FromObject(argument); /* exactly str */
+    if (PyBytes_Check(argument) && !PyBytes_CheckExact(argument))
+        return PyBytes_FromStringAndSize(
+                PyBytes_AS_STRING(argument), PyBytes_GET_SIZE(argument));
+    if (PyByteArray_Check(argument) || PyMemoryView_Check(argument)) {
+        PyErr_SetString(PyExc_PermissionError,
+                "a mutable buffer is no path: it could change after it was checked. "
+                "Use str, bytes, or pathlib.Path.");
+        return NULL;
+    }
+    if (!PyObject_HasAttrString((PyObject *)Py_TYPE(argument), "__fspath__"))
+        return Py_NewRef(argument);
+    return PyOS_FSPath(argument);
+}
+
+static PyObject *call_with_paths(
+        PyObject *self, PyObject *const *args, size_t count, PyObject *keywords)
+{
+    Py_ssize_t all = PyVectorcall_NARGS(count);
+    all += keywords ? PyTuple_GET_SIZE(keywords) : 0;
+    auto_ref *frozen = PyTuple_New(all);
+    for (Py_ssize_t i = 0; frozen && i < all; i++) {
+        PyObject *value = freeze(args[i]);
+        if (!value)
+            return NULL;
+        PyTuple_SET_ITEM(frozen, i, value);
+    }
+    return frozen ? PyObject_Vectorcall(((struct plain_function *)self)->target,
+                            &PyTuple_GET_ITEM(frozen, 0),
+                            (size_t)PyVectorcall_NARGS(count), keywords)
+                  : NULL;
+}
+
 static void dealloc(PyObject *self)
 {
     struct plain_function *f = (struct plain_function *)self;
@@ -130,6 +167,14 @@ PyObject *plain_function(PyObject *target)
     f->module = text_of(target, "__module__");
     f->doc = text_of(target, "__doc__");
     return (PyObject *)f;
+}
+
+PyObject *plain_path_function(PyObject *target)
+{
+    PyObject *made = plain_function(target);
+    if (made)
+        ((struct plain_function *)made)->call = call_with_paths;
+    return made;
 }
 
 PyObject *plain_function_named(

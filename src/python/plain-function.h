@@ -13,7 +13,11 @@
 /* A new reference; calls `target` with what it is called with. */
 PyObject *plain_function(PyObject *target);
 
-/* The same under another name and as if from another module; `doc` may be NULL. */
+/* The same for one that takes paths.  A path object is asked for its path once, so that
+ * what is checked is what is used; PermissionError: a buffer that can change. */
+PyObject *plain_path_function(PyObject *target);
+
+/* The first under another name and as if from another module; `doc` may be NULL. */
 PyObject *plain_function_named(
         PyObject *target, const char *name, const char *module, const char *doc);
 

@@ -3,6 +3,7 @@
 #include "python/imports.h"
 #include "python/rules.h"
 #include "python/seal.h"
+#include "python/tempfile-view.h"
 
 #include "base/json.h"
 
@@ -108,7 +109,7 @@ bool run_init(void)
     run.end_exits = get("atexit", "_run_exitfuncs");
     return run.compile && run.exec && run.eval && run.expression && run.print_exception &&
            run.line_cache && run.end_threads && run.end_exits && rules_init() &&
-           watch_alarm();
+           tempfile_set_folder() && watch_alarm();
 }
 
 static PyObject *parse(PyObject *source)
