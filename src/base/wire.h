@@ -25,9 +25,10 @@ enum wire_kind {
     WIRE_ENDED,
     WIRE_STOP,
     WIRE_FORK,   /* server -> zygote, with four descriptors: see python/zygote.h */
-    WIRE_FORKED, /* zygote -> server: pid (0: it failed), errno */
+    WIRE_FORKED, /* zygote -> server: pid and a pidfd, or 0 and errno */
     WIRE_GONE,   /* zygote -> server: pid, wait status */
     WIRE_SIGNAL, /* see confine/job.h */
+    WIRE_EVENT,  /* child -> server while it runs: an event of the debug log (JSON) */
     WIRE_KINDS,
 };
 

@@ -9,11 +9,15 @@
 #include <stdio.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#define MAX_CHILDREN 64 /* the server keeps to fewer */
+
 struct zygote {
     int socket, signals;
+    pid_t children[MAX_CHILDREN]; /* not reaped yet; 0: a free place */
     struct hostview *view;
     const struct confine_status *status;
     struct buf in;
@@ -21,14 +25,47 @@ struct zygote {
     size_t fd_count;
 };
 
-static bool tell(
-        struct zygote *z, enum wire_kind kind, pid_t pid, int status, struct error *err)
+static size_t find_child(const struct zygote *z, pid_t pid)
 {
-    char id[16], how[16];
-    snprintf(id, sizeof(id), "%d", (int)pid);
-    snprintf(how, sizeof(how), "%d", status);
-    const struct wire_message m = { kind, 2, { str_of(id), str_of(how) } };
-    return wire_send(z->socket, &m, err);
+    size_t i = 0;
+    while (i < MAX_CHILDREN && z->children[i] != pid)
+        i++;
+    return i;
+}
+
+static void write_pair(enum wire_kind kind, int first, int second, struct buf *out)
+{
+    char one[16], two[16];
+    snprintf(one, sizeof(one), "%d", first);
+    snprintf(two, sizeof(two), "%d", second);
+    const struct wire_message m = { kind, 2, { str_of(one), str_of(two) } };
+    wire_write(&m, out);
+}
+
+/* `passed` goes with it, unless it is negative; then it is closed. */
+static bool tell(struct zygote *z, enum wire_kind kind, int first, int second, int passed,
+        struct error *err)
+{
+    auto_buf text = BUF(64);
+    auto_fd int fd = passed;
+    write_pair(kind, first, second, &text);
+    struct iovec bytes = { text.data, text.len };
+    _Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(int))] = { 0 };
+    struct msghdr message = { .msg_iov = &bytes, .msg_iovlen = 1 };
+    if (fd >= 0) {
+        message.msg_control = control;
+        message.msg_controllen = sizeof(control);
+        struct cmsghdr *c = CMSG_FIRSTHDR(&message);
+        *c = (struct cmsghdr){ .cmsg_level = SOL_SOCKET,
+            .cmsg_type = SCM_RIGHTS,
+            .cmsg_len = CMSG_LEN(sizeof(int)) };
+        memcpy(CMSG_DATA(c), &fd, sizeof(int));
+    }
+    ssize_t n;
+    do
+        n = sendmsg(z->socket, &message, MSG_NOSIGNAL);
+    while (n < 0 && errno == EINTR);
+    return n == (ssize_t)text.len || error_set(err, ERR_NOT_FOUND, "the server is gone");
 }
 
 static void close_fds(struct zygote *z)
@@ -38,10 +75,8 @@ static void close_fds(struct zygote *z)
     z->fd_count = 0;
 }
 
-static bool fork_child(struct zygote *z, struct error *err)
+static pid_t start_child(struct zygote *z)
 {
-    if (z->fd_count != CHILD_FDS)
-        return error_set(err, ERR_INVALID, "a child needs %d descriptors", CHILD_FDS);
     PyOS_BeforeFork();
     pid_t pid = fork();
     if (!pid) {
@@ -51,26 +86,34 @@ static bool fork_child(struct zygote *z, struct error *err)
         PyOS_AfterFork_Child();
         child_main(z->fds, z->view, z->status);
     }
+    int error = errno;
     PyOS_AfterFork_Parent();
-    close_fds(z);
-    return tell(z, WIRE_FORKED, pid < 0 ? 0 : pid, pid < 0 ? errno : 0, err);
+    errno = error;
+    return pid;
 }
 
-static void kill_child(struct str id)
+static bool fork_child(struct zygote *z, struct error *err)
 {
-    int64_t pid;
-    if (str_int(id, &pid) && pid > 1 && pid <= INT32_MAX)
-        kill((pid_t)pid, SIGKILL); /* ours and not reaped, or not there */
+    size_t place = find_child(z, 0);
+    if (z->fd_count != CHILD_FDS)
+        return error_set(err, ERR_INVALID, "a child needs %d descriptors", CHILD_FDS);
+    errno = EAGAIN;
+    pid_t pid = place < MAX_CHILDREN ? start_child(z) : -1;
+    int pidfd = pid > 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
+    int error = errno;
+    close_fds(z);
+    if (pidfd >= 0)
+        z->children[place] = pid;
+    else if (pid > 0)
+        kill(pid, SIGKILL); /* the server could not */
+    return pidfd < 0 ? tell(z, WIRE_FORKED, 0, error, -1, err)
+                     : tell(z, WIRE_FORKED, pid, 0, pidfd, err);
 }
 
 static bool handle(struct zygote *z, const struct wire_message *m, struct error *err)
 {
     if (m->kind == WIRE_FORK)
         return fork_child(z, err);
-    if (m->kind == WIRE_STOP && m->count == 1) {
-        kill_child(m->fields[0]);
-        return true;
-    }
     return error_set(err, ERR_INVALID, "expected an order");
 }
 
@@ -132,10 +175,24 @@ static bool reap(struct zygote *z, struct error *err)
     ssize_t n = read(z->signals, &unused, sizeof(unused));
     (void)n;
     int status;
-    for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG)) > 0;)
-        if (!tell(z, WIRE_GONE, pid, status, err))
+    for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG)) > 0;) {
+        size_t place = find_child(z, pid);
+        if (place == MAX_CHILDREN)
+            continue;
+        z->children[place] = 0;
+        if (!tell(z, WIRE_GONE, pid, status, -1, err))
             return false;
+    }
     return true;
+}
+
+static void end_children(struct zygote *z)
+{
+    for (size_t i = 0; i < MAX_CHILDREN; i++)
+        if (z->children[i])
+            kill(z->children[i], SIGKILL);
+    while (waitpid(-1, NULL, 0) > 0)
+        ;
 }
 
 static bool serve(struct zygote *z, struct error *err)
@@ -165,6 +222,7 @@ bool zygote_serve(int socket, struct hostview *view, const struct confine_status
         .status = status,
         .in = BUF((size_t)1 << 20) };
     bool fine = serve(&z, err);
+    end_children(&z);
     close_fds(&z);
     close_fd(&z.signals);
     buf_finish(&z.in);

@@ -4,6 +4,8 @@
  *
  * Descriptor 3 is the socket to the server (base/wire.h).  Each WIRE_FORK brings the four
  * descriptors of a child: its control socket, its broker socket, its stdout and stderr.
+ * They are answered in order; WIRE_FORKED brings a pidfd, by which the server ends the
+ * child without us.  WIRE_GONE follows when it has been reaped.
  */
 #ifndef PYTHON_ZYGOTE_H
 #define PYTHON_ZYGOTE_H
@@ -16,7 +18,8 @@ enum { CHILD_CONTROL, CHILD_BROKER, CHILD_OUT, CHILD_ERR, CHILD_FDS };
 #define CONTROL_FD 3
 #define BROKER_FD  4
 
-/* Until the server closes the socket.  Returns in the zygote only. */
+/* Until the server closes the socket; then all children are killed and reaped.  Returns
+ * in the zygote only. */
 MUST_CHECK bool zygote_serve(int socket, struct hostview *view,
         const struct confine_status *status, struct error *err);
 
