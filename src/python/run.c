@@ -1,6 +1,7 @@
 #include "python/run.h"
 
 #include "python/imports.h"
+#include "python/results.h"
 #include "python/rules.h"
 #include "python/seal.h"
 #include "python/tempfile-view.h"
@@ -214,6 +215,7 @@ static bool keep_result(PyObject *value, struct outcome *out)
         return false;
     buf_add(&out->result,
             (struct str){ PyBytes_AS_STRING(bytes), (size_t)PyBytes_GET_SIZE(bytes) });
+    results_add_image(value, &out->images);
     return out->has_result = true;
 }
 
@@ -337,6 +339,9 @@ void run_snippet(const struct snippet *s, struct outcome *out)
     flush("stdout");
     flush("stderr");
     out->timed_out = run.timed_out;
-    if (out->timed_out || out->exit_code)
+    if (out->timed_out || out->exit_code) {
         out->has_result = false;
+        json_decref(out->images);
+        out->images = NULL;
+    }
 }

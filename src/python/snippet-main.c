@@ -19,6 +19,12 @@
 static void print_outcome(const struct outcome *o)
 {
     auto_buf text = BUF((size_t)64 << 20);
+    for (size_t i = 0; i < json_array_size(o->images); i++) {
+        const json_t *image = json_array_get(o->images, i);
+        struct str data = json_get_str(image, "data", STR(""));
+        buf_addf(&text, "IMAGE: %.*s %.*s\n",
+                STR_ARG(json_get_str(image, "mime", STR(""))), STR_ARG(data));
+    }
     if (o->has_result)
         buf_addf(&text, "RESULT: %.*s\n", STR_ARG(buf_str(&o->result)));
     if (o->retry_network)
