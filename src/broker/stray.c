@@ -170,3 +170,15 @@ void strays_remove(const char *const *paths, const char *quarantine, struct aren
     *out = strays;
     *count = found;
 }
+
+void stray_describe(const struct stray *s, struct buf *out)
+{
+    buf_addf(out, "'%.*s' is protected, and the command made it; it was ",
+            STR_ARG(s->path));
+    if (s->is_left)
+        buf_add(out, STR("not possible to take it away"));
+    else if (s->moved_to.len)
+        buf_addf(out, "moved to '%.*s'", STR_ARG(s->moved_to));
+    else
+        buf_add(out, STR("removed"));
+}

@@ -25,4 +25,7 @@ struct stray {
 void strays_remove(const char *const *paths, const char *quarantine, struct arena *arena,
         const struct stray **out, size_t *count);
 
+/* "'/w/.git/hooks' is protected, and the command made it; it was removed" */
+void stray_describe(const struct stray *s, struct buf *out);
+
 #endif

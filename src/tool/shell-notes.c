@@ -48,14 +48,8 @@ static void tell_left_running(unsigned count, struct buf *out)
 static void tell_stray(const struct stray *s, struct buf *out)
 {
     begin(out);
-    buf_addf(out, "'%.*s' is protected, and the command made it; it was ",
-            STR_ARG(s->path));
-    if (s->is_left)
-        buf_add(out, STR("not possible to take it away]\n"));
-    else if (s->moved_to.len)
-        buf_addf(out, "moved to '%.*s']\n", STR_ARG(s->moved_to));
-    else
-        buf_add(out, STR("removed]\n"));
+    stray_describe(s, out);
+    buf_add(out, STR("]\n"));
 }
 
 /* A program that met the sandbox says only what the kernel said. */
