@@ -72,7 +72,7 @@ bool find_module(struct str folder, struct str name, bool namespaces)
 {
     auto_buf inner = BUF(PATH_MAX);
     buf_addf(&inner, "%.*s/%.*s", STR_ARG(folder), STR_ARG(name));
-    if (inner.full)
+    if (inner.full || !folder.len)
         return false;
     struct str package = buf_str(&inner);
     return has_file(package, STR("__init__"), ".py") || has_file(folder, name, ".py") ||

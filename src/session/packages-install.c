@@ -19,9 +19,10 @@
 #define SYSTEM_PACKAGES "/usr/lib/python3/dist-packages"
 #endif
 
-#define LOCK_MS    500 /* between two looks at a lock that somebody has */
-#define KEEP_BYTES ((size_t)1 << 16)
-#define MAX_ARGS   12
+#define LOCK_MS      500 /* between two looks at a lock that somebody has */
+#define KEEP_BYTES   ((size_t)1 << 16)
+#define MAX_ARGS     12
+#define MAX_WRITABLE 3
 
 static const char *const system_folders[] = { SYSTEM_PACKAGES };
 
@@ -150,16 +151,31 @@ static bool has_succeeded(const struct command_result *result)
            !WEXITSTATUS(result->status);
 }
 
+/* What pip is told to use may lie in a folder that is private otherwise. */
+static const struct view_path *list_paths(
+        struct packages *p, const char *const writable[MAX_WRITABLE], size_t *count)
+{
+    const char *const *files = pip_files(p->env, p->arena);
+    size_t room = MAX_WRITABLE;
+    while (files[room - MAX_WRITABLE])
+        room++;
+    struct view_path *paths = arena_alloc(p->arena, room * sizeof(*paths));
+    *count = 0;
+    for (; *files; files++)
+        paths[(*count)++] = (struct view_path){ VIEW_VISIBLE, *files };
+    for (size_t i = 0; i < MAX_WRITABLE; i++)
+        if (writable[i])
+            paths[(*count)++] = (struct view_path){ VIEW_WRITABLE, writable[i] };
+    return paths;
+}
+
 /* argv[0] is the program; `writable` are real paths, NULL for none. */
 static void run(struct packages *p, const char *const *argv,
-        const char *const writable[3], bool network, step_fn *next)
+        const char *const writable[MAX_WRITABLE], bool network, step_fn *next)
 {
     struct error err;
-    struct view_path paths[3];
-    size_t count = 0;
-    for (size_t i = 0; i < ARRAY_LEN(paths); i++)
-        if (writable[i])
-            paths[count++] = (struct view_path){ VIEW_WRITABLE, writable[i] };
+    size_t count;
+    const struct view_path *paths = list_paths(p, writable, &count);
     const struct command_spec spec = { .launcher = p->config.launcher,
         .program = argv[0],
         .argv = argv,
@@ -182,11 +198,18 @@ static void run(struct packages *p, const char *const *argv,
 static void install_next(struct packages *p);
 static void proceed(struct packages *p);
 
+static bool venv_is_usable(const struct packages *p)
+{
+    return venv_identity(p->places.venv, p->arena).len &&
+           packages_is_folder(p->places.site) &&
+           !access(arena_printf(p->arena, "%s/bin/python", p->places.venv), X_OK);
+}
+
 /* What is imported from. */
 static void list_folders(
         const struct packages *p, struct str folders[ARRAY_LEN(system_folders) + 1])
 {
-    folders[0] = str_of(p->places.site);
+    folders[0] = str_of(venv_is_usable(p) ? p->places.site : "");
     for (size_t i = 0; i < ARRAY_LEN(system_folders); i++)
         folders[i + 1] = str_of(system_folders[i]);
 }
@@ -284,8 +307,8 @@ static void install(struct packages *p, const struct package *one)
         if (&p->items[i] == one || (p->items[i].state == PACKAGE_READY &&
                                            !package_is_workspace(&p->items[i])))
             argv[n++] = requirement_of(p, &p->items[i]);
-    const char *const writable[] = { p->places.venv, pip_cache(p->env, p->arena),
-        folder };
+    const char *const writable[MAX_WRITABLE] = { p->places.venv,
+        pip_cache(p->env, p->arena), folder };
     run(p, argv, writable, true, on_installed);
 }
 
@@ -305,13 +328,6 @@ static void install_next(struct packages *p)
                 ++p->tried_count, p->plan_count);
     }
     install(p, p->current);
-}
-
-static bool venv_is_usable(const struct packages *p)
-{
-    return venv_identity(p->places.venv, p->arena).len &&
-           packages_is_folder(p->places.site) &&
-           !access(arena_printf(p->arena, "%s/bin/python", p->places.venv), X_OK);
 }
 
 static void on_venv_made(struct packages *p, const struct command_result *result)
@@ -346,7 +362,7 @@ static void make_venv(struct packages *p)
     const char *argv[] = { p->python.program, "-I", "-m", "venv", "--clear",
         "--system-site-packages", p->places.venv, bring_pip ? NULL : "--without-pip",
         NULL };
-    const char *const writable[3] = { p->places.venv };
+    const char *const writable[MAX_WRITABLE] = { p->places.venv };
     struct stat st;
     if (venv_is_usable(p)) {
         install_next(p);
@@ -460,7 +476,7 @@ static void on_answer(struct packages *p, const struct command_result *result)
 void packages_begin(struct packages *p)
 {
     const char *const argv[] = { p->python.program, "-I", "-S", "-c", question, NULL };
-    static const char *const nothing[3];
+    static const char *const nothing[MAX_WRITABLE];
     if (p->python.stdlib)
         proceed(p);
     else if (!p->python.identity.len)

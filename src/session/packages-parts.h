@@ -104,7 +104,7 @@ void packages_begin(struct packages *p);
 /* packages-find.c */
 
 /* Is there a module of this name in the folder?  A folder without __init__ is one only
- * if `namespaces`. */
+ * if `namespaces`.  Nothing is in "". */
 bool find_module(struct str folder, struct str name, bool namespaces);
 
 /* Is a distribution of this name (and whatever version) installed into the folder? */
@@ -153,6 +153,9 @@ const char *const *pip_env(const char *const *ours, struct arena *arena);
 
 /* pip's cache, if there is one: a real path, or NULL. */
 const char *pip_cache(const char *const *env, struct arena *arena);
+
+/* Files and folders that these variables name, real paths: NULL-terminated. */
+const char *const *pip_files(const char *const *env, struct arena *arena);
 
 /* Append why a command of ours failed, by its last words, without secrets. */
 void explain_failure(const struct command_result *result, struct buf *out);

@@ -9,6 +9,7 @@
 
 #define MAX_SAID  600 /* bytes of what it said at the end */
 #define MAX_LINES 4
+#define MAX_FILES 64 /* that variables may name */
 
 /* Handed on: how to reach an index, and who we are for it.  The user's other variables
  * are no business of what is being installed. */
@@ -72,6 +73,27 @@ const char *pip_cache(const char *const *env, struct arena *arena)
             !S_ISDIR(st.st_mode))
         return NULL;
     return arena_cstr(arena, str_of(real));
+}
+
+const char *const *pip_files(const char *const *env, struct arena *arena)
+{
+    const char **files = arena_zalloc(arena, (MAX_FILES + 1) * sizeof(*files));
+    size_t count = 0;
+    for (; *env; env++) {
+        struct str rest = str_of(*env), name = str_cut(&rest, '=');
+        if (str_is(name, "PATH") || str_is(name, "HOME"))
+            continue;
+        while (rest.len && count < MAX_FILES) {
+            char real[PATH_MAX];
+            struct str word = str_cut(&rest, ' ');
+            if (str_starts(word, STR("file://")))
+                word = str_from(word, strlen("file://"));
+            if (word.len && word.data[0] == '/' &&
+                    realpath(arena_cstr(arena, word), real))
+                files[count++] = arena_cstr(arena, str_of(real));
+        }
+    }
+    return files;
 }
 
 /* Advice about pip itself is no reason. */
