@@ -315,8 +315,16 @@ static bool refuse_roots(const struct policy *policy, struct str path, enum path
     return false;
 }
 
+static enum verdict trusted_verdict(const struct path_policy *p,
+        const struct policy_guard *guard, struct str path, enum path_use use)
+{
+    if (guard->disposition == GUARD_DENY_AGENT)
+        return use == PATH_WRITE ? UNDECIDED : ALLOWED;
+    return guard_verdict(p, guard, path, use);
+}
+
 static bool judge(const struct path_policy *p, const struct subject *s, enum path_use use,
-        struct refusal *why)
+        bool trusted, struct refusal *why)
 {
     const struct path_folder *folder = use == PATH_WRITE ? find_folder(p, s) : NULL;
     if (folder)
@@ -325,15 +333,17 @@ static bool judge(const struct path_policy *p, const struct subject *s, enum pat
     const struct policy_guard *guard = path_guard_find(p, s, use, &gave_up);
     enum verdict verdict = UNDECIDED;
     if (guard)
-        verdict = gave_up ? REFUSED : guard_verdict(p, guard, s->path, use);
+        verdict = gave_up   ? REFUSED
+                  : trusted ? trusted_verdict(p, guard, s->path, use)
+                            : guard_verdict(p, guard, s->path, use);
     if (verdict == REFUSED)
         return refuse_guard(guard, gave_up, s->path, use, why);
     return verdict == ALLOWED || roots_allow(p->policy, s->path, use) ||
            refuse_roots(p->policy, s->path, use, why);
 }
 
-bool path_allowed(const struct path_policy *p, struct str canonical, enum path_use use,
-        struct refusal *why)
+static bool allowed(const struct path_policy *p, struct str canonical, enum path_use use,
+        bool trusted, struct refusal *why)
 {
     const char *rule;
     if (!path_is_normal(canonical))
@@ -344,7 +354,19 @@ bool path_allowed(const struct path_policy *p, struct str canonical, enum path_u
         return refuse_special(canonical, use, rule, why);
     auto_subject s = { 0 };
     subject_init(&s, canonical);
-    return judge(p, &s, use, why);
+    return judge(p, &s, use, trusted, why);
+}
+
+bool path_allowed(const struct path_policy *p, struct str canonical, enum path_use use,
+        struct refusal *why)
+{
+    return allowed(p, canonical, use, false, why);
+}
+
+bool path_allowed_trusted(const struct path_policy *p, struct str canonical,
+        enum path_use use, struct refusal *why)
+{
+    return allowed(p, canonical, use, true, why);
 }
 
 bool path_passable(const struct path_policy *p, struct str canonical)

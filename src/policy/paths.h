@@ -41,6 +41,11 @@ struct str path_policy_home(const struct path_policy *p);      /* the same, or "
 bool path_allowed(const struct path_policy *p, struct str canonical, enum path_use use,
         struct refusal *why);
 
+/* The same for a trusted library: what is closed to agents only (`deny-agent`) it may
+ * read.  It writes nothing that an agent may not write. */
+bool path_allowed_trusted(const struct path_policy *p, struct str canonical,
+        enum path_use use, struct refusal *why);
+
 /* May a path lead through here to somewhere else that is judged by itself?  Not through
  * what a guard hides. */
 bool path_passable(const struct path_policy *p, struct str canonical);

@@ -4,6 +4,13 @@
  * Code is trusted by the file it was loaded from: the standard library, the packages of
  * the environment, the packages of the workspace.  Everything else is the agent's: the
  * snippet, and any code that was made from text, whatever file name it was given.
+ *
+ * What is promised: a code object bears the name of a trusted file only if it was made
+ * from what is in that file, or if trusted code named it.  That is held where code comes
+ * into being, see caller_check_*.  What is not promised: that a package does with its
+ * rights only what its author had in mind.  A snippet that has a package open a file of
+ * its choice, or that lets its own object be torn down while a package runs, is served
+ * with the package's rights.  The kernel's bounds know nothing of callers.
  */
 #ifndef PYTHON_CALLER_H
 #define PYTHON_CALLER_H
@@ -32,13 +39,33 @@ enum caller caller_innermost(void);
  */
 enum caller caller_responsible(void);
 
+/* The same, but the import machinery counts as little as the rest of the library: who
+ * had it import?  AGENT or TRUSTED. */
+enum caller caller_behind(void);
+
+/* The innermost frame but for the import machinery's: AGENT, LIBRARY or TRUSTED. */
+enum caller caller_nearest(void);
+
 /* Whose is a file of code?  AGENT if it is nobody's that we know. */
 enum caller caller_of_file(struct str path);
 
 /*
- * Code was made by `compile`, `marshal` and the like; from the audit hook.  False: the
- * agent gives its code the name of a trusted file (an exception is set).
+ * Code is about to be made from text or a tree (`source`) under that name.  False: it
+ * would pass for a trusted file without being what is in it (an exception is set).
  */
+MUST_CHECK bool caller_check_compile(PyObject *source, PyObject *filename);
+
+/* A code object is put together from its parts. */
 MUST_CHECK bool caller_check_new_code(PyObject *filename);
+
+/* Code is read from these marshalled bytes; NULL: from a file that is not known. */
+MUST_CHECK bool caller_check_marshal(PyObject *bytes);
+
+/* Renaming code is watched too; part of caller_init(). */
+MUST_CHECK bool caller_watch_names(void);
+
+/* The folders of trusted files, and what names of frozen modules begin with: the one at
+ * `index`, or NULL at the end. */
+const struct str *caller_folder(size_t index);
 
 #endif

@@ -1,3 +1,4 @@
+#include "python/hook.h"
 #include "python/imports.h"
 #include "python/run.h"
 #include "python/zygote.h"
@@ -144,6 +145,7 @@ static bool answer(const struct outcome *o, struct error *err)
         json_object_set_new(object, "retry", json_string("network"));
     if (o->images)
         json_object_set(object, "images", o->images);
+    hook_take_notes(object);
     json_write(object, &notes);
     const struct wire_message reply = { WIRE_REPLY, 3,
         { o->exit_code ? STR("1") : STR("0"), buf_str(&o->result), buf_str(&notes) } };

@@ -3,6 +3,7 @@
 #include "python/caller.h"
 #include "python/hook.h"
 #include "python/imports.h"
+#include "python/replace.h"
 #include "python/run.h"
 
 #include <unistd.h>
@@ -160,7 +161,7 @@ bool embed_start(struct error *err)
     preload();
     if (!set_streams())
         return fail("sys.stdout", err);
-    if (!caller_init() || !imports_init() || !run_init())
+    if (!caller_init() || !replace_init() || !imports_init() || !run_init())
         return fail("start", err);
     freeze();
     return true;

@@ -2,9 +2,13 @@
 
 #include "policy/pyre/pyre.h"
 
+#include <errno.h>
+
 struct guard guard = { .broker = -1, .events = -1 };
 
 static _Thread_local unsigned depth;
+
+static struct buf first_rule = BUF((size_t)1 << 16);
 
 void guard_enter(void)
 {
@@ -22,14 +26,41 @@ bool guard_is_inside(void)
     return depth > 0;
 }
 
+static void remember_rule(const struct refusal *why)
+{
+    if (first_rule.len || !why->rule.len)
+        return;
+    buf_add(&first_rule, buf_str(&why->rule));
+    buf_addc(&first_rule, ' ');
+    origin_write(&why->origin, &first_rule);
+}
+
+struct str guard_first_rule(void)
+{
+    return buf_str(&first_rule);
+}
+
+/* Not as an argument: str() of the exception stays the text. */
+static void set_errno(PyObject *exception)
+{
+    auto_ref *number = PyLong_FromLong(EACCES);
+    if (!number || PyObject_SetAttrString(exception, "errno", number))
+        PyErr_Clear();
+}
+
 PyObject *guard_refuse(PyObject *type, const struct refusal *why)
 {
     auto_buf text = BUF((size_t)1 << 16);
+    remember_rule(why);
     refusal_write(why, &text);
     auto_ref *message = PyUnicode_DecodeUTF8(
             text.data ? text.data : "", (Py_ssize_t)text.len, "replace");
-    if (message)
-        PyErr_SetObject(type, message);
+    auto_ref *exception = message ? PyObject_CallOneArg(type, message) : NULL;
+    if (!exception)
+        return NULL;
+    if (PyErr_GivenExceptionMatches(type, PyExc_OSError))
+        set_errno(exception);
+    PyErr_SetObject(type, exception);
     return NULL;
 }
 

@@ -42,9 +42,12 @@ void guard_enter(void);
 void guard_leave(void);
 bool guard_is_inside(void);
 
-/* Raise `type` (PyExc_PermissionError, ...) with the text of the refusal.  Returns NULL.
- */
+/* Raise `type` (PyExc_PermissionError, ...) with the text of the refusal, and `errno` as
+ * EACCES if it is an OSError.  Returns NULL. */
 PyObject *guard_refuse(PyObject *type, const struct refusal *why);
+
+/* The rule of the first refusal of this process, with its place, or "". */
+struct str guard_first_rule(void);
 
 /* The text of the first [deny_messages] pattern that is found in `subject`, or "". */
 struct str guard_message(struct str subject);

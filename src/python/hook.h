@@ -9,6 +9,8 @@
 
 #include "python/guard.h"
 
+#include <jansson.h>
+
 /* Before Py_Initialize. */
 MUST_CHECK bool hook_install(void);
 
@@ -21,8 +23,8 @@ MUST_CHECK int hook_check_path(PyObject *path, int dir_fd, enum path_use use);
  * exception. */
 MUST_CHECK int hook_resolve(PyObject *path, int dir_fd, struct buf *out);
 
-/* Every write that was allowed since the last call of this, as the JSON array "writes" of
- * a reply's notes (tool/record.h), or NULL. */
-struct json_t *hook_take_writes(void);
+/* What was allowed to be written, and what was refused first: the members "writes",
+ * "writes_left_out", "decision" and "rule" of a reply's notes (tool/record.h). */
+void hook_take_notes(json_t *out);
 
 #endif
