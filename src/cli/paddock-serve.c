@@ -18,8 +18,10 @@ static const char instructions[] =
         "Tools over a workspace, under a declared policy: what they allow needs no "
         "approval, and a refusal names the rule and what works instead.\n"
         "Use run for what one does in a terminal with files (a virtual bash), edit to "
-        "change a part of a file, run_shell to start an approved program of this machine "
-        "(no shell syntax), and the fs_ tools for single file operations.";
+        "change a part of a file, run_python to compute with data and files, run_shell "
+        "to "
+        "start an approved program of this machine (no shell syntax), and the fs_ tools "
+        "for single file operations.";
 
 int cli_serve(int argc, char **argv)
 {
@@ -28,7 +30,7 @@ int cli_serve(int argc, char **argv)
         .name = "paddock",
         .usage = usage,
         .instructions = instructions,
-        .places = TOOL_IN_SHELL | TOOL_IN_POOL | TOOL_IN_SERVER,
+        .places = TOOL_IN_SHELL | TOOL_IN_POOL | TOOL_IN_SERVER | TOOL_IN_PYTHON,
         .takes_operand = true,
     };
     return workspace_serve(&face, argc, argv);

@@ -1,21 +1,20 @@
 #include "cli/cli.h"
+#include "cli/pyddock-run.h"
 #include "cli/workspace.h"
-
-#include <stdio.h>
 
 static const char usage[] =
         "usage: pyddock COMMAND [ARGUMENT]...\n"
         "\n"
-        "  serve   serve a workspace over MCP: approved commands and file tools\n"
-        "  run     run Python code in the same sandbox (not in this build yet)\n"
+        "  serve   serve a workspace over MCP: Python, approved commands, file tools\n"
+        "  run     run Python code in the same sandbox\n"
         "\n"
         "Each command explains itself with --help; --version prints the version.\n";
 
 static const char serve_usage[] =
         "usage: pyddock serve [OPTION]...\n"
-        "Serve a workspace over MCP: approved commands and file tools, under the policy "
-        "of\n"
-        ".pyddock/pyddock.toml and .pyddock/pyddock.override.toml in it.\n"
+        "Serve a workspace over MCP: Python, approved commands and file tools, under "
+        "the\n"
+        "policy of .pyddock/pyddock.toml and .pyddock/pyddock.override.toml in it.\n"
         "\n"
         "  --workspace DIR    the workspace (default: the current folder)\n"
         "  --tools LIST       offer only these tools, separated by commas\n"
@@ -23,15 +22,12 @@ static const char serve_usage[] =
         "  --transport stdio  how the client is reached (http is not in this build yet)\n"
         "  --help             print this text\n";
 
-static const char run_usage[] =
-        "usage: pyddock run CODE|FILE.py [-- ARGUMENT...]\n"
-        "Run Python code in the sandbox of run_python. This build has no Python yet.\n";
-
 static const char instructions[] =
         "Tools over a workspace, under a declared policy: what they allow needs no "
         "approval, and a refusal names the rule and what works instead.\n"
-        "Use run_shell to start an approved program (no shell syntax), and the fs_ tools "
-        "to read, find, search and change files.";
+        "Use run_python for data, analysis and whatever takes more than one step, "
+        "run_shell to start one approved program (no shell syntax), and the fs_ tools to "
+        "read, find, search and change files.";
 
 static int serve(int argc, char **argv)
 {
@@ -40,24 +36,9 @@ static int serve(int argc, char **argv)
         .name = "pyddock",
         .usage = serve_usage,
         .instructions = instructions,
-        .places = TOOL_IN_POOL | TOOL_IN_SERVER,
+        .places = TOOL_IN_POOL | TOOL_IN_SERVER | TOOL_IN_PYTHON,
     };
     return workspace_serve(&face, argc, argv);
-}
-
-static int run(int argc, char **argv)
-{
-    struct error err = { 0 };
-    if (argc > 1 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))) {
-        cli_print(str_of(run_usage));
-        return 0;
-    }
-    if (argc < 2) {
-        fputs(run_usage, stderr);
-        return 2;
-    }
-    error_set(&err, ERR_UNSUPPORTED, "Python is not in this build yet");
-    return cli_fail("pyddock run", 1, &err);
 }
 
 int cli_pyddock(int argc, char **argv)
@@ -67,7 +48,7 @@ int cli_pyddock(int argc, char **argv)
     if (!strcmp(command, "serve"))
         return serve(argc - 1, argv + 1);
     if (!strcmp(command, "run"))
-        return run(argc - 1, argv + 1);
+        return pyddock_run(argc - 1, argv + 1);
     if (!strcmp(command, "--version")) {
         cli_print(STR("pyddock " PADDOCK_VERSION "\n"));
         return 0;

@@ -1,7 +1,9 @@
 #include "cli/serve.h"
 
 #include "base/wire.h"
+#include "cli/interpreter.h"
 #include "protocol/mcp.h"
+#include "tool/record.h"
 #include "transport/stdio.h"
 
 #include <signal.h>
@@ -92,28 +94,6 @@ static void run_loop(struct serve *s)
     uv_loop_close(&s->loop);
 }
 
-/* "NAME=value" of one of our own variables for the worker, or NULL. */
-static const char *own_variable(struct arena *arena, const char *name)
-{
-    const char *value = getenv(name);
-    return value ? arena_printf(arena, "%s=%s", name, value) : NULL;
-}
-
-/* All that a worker gets to know of our environment. */
-static const char *const *worker_env(struct arena *arena)
-{
-    static const char *const passed[] = { "PADDOCK_LOG", "TZ" };
-    const char **env = arena_zalloc(arena, (ARRAY_LEN(passed) + 2) * sizeof(*env));
-    size_t count = 0;
-    env[count++] = "LC_ALL=C.UTF-8";
-    for (size_t i = 0; i < ARRAY_LEN(passed); i++) {
-        const char *variable = own_variable(arena, passed[i]);
-        if (variable)
-            env[count++] = variable;
-    }
-    return env;
-}
-
 /* The descriptors of the local roots, and their numbers in the worker. */
 static const int *root_fds(const struct setup *setup, struct arena *arena,
         struct setup_root *numbered, size_t *count)
@@ -130,6 +110,29 @@ static const int *root_fds(const struct setup *setup, struct arena *arena,
     return fds;
 }
 
+static void on_python_event(void *user, const json_t *event)
+{
+    record_python_event(user, event);
+}
+
+/* The interpreter of run_python; without a policy there is none. */
+static struct run_python_config python_config(
+        struct serve *s, const struct serve_config *config, struct arena *arena)
+{
+    const struct interpreter *i = config->interpreter;
+    if (!i)
+        return (struct run_python_config){ .policy = NULL };
+    return (struct run_python_config){ .policy = config->tools.policy,
+        .missing = i->missing,
+        .python = { .loop = &s->loop,
+                .program = i->program,
+                .env = helper_env(arena),
+                .setup = i->setup,
+                .network_setup = i->network_setup,
+                .event = audit_wants_events(config->audit) ? on_python_event : NULL,
+                .event_user = config->audit } };
+}
+
 static struct dispatch *open_dispatch(
         struct serve *s, const struct serve_config *config, struct arena *arena)
 {
@@ -137,7 +140,7 @@ static struct dispatch *open_dispatch(
     struct setup_root *roots = arena_alloc(arena, setup.root_count * sizeof(*roots));
     struct session_config session = {
         .loop = &s->loop,
-        .worker = { .path = s->worker, .env = worker_env(arena), .pipe_stderr = true },
+        .worker = { .path = s->worker, .env = helper_env(arena), .pipe_stderr = true },
         .timeout_ms = setup.timeout_ms,
         /* Four bytes a character, and what surrounds them. */
         .max_reply = (size_t)setup.max_output * 4 + ((size_t)16 << 20),
@@ -155,6 +158,7 @@ static struct dispatch *open_dispatch(
                 .paths = config->paths,
                 .commands = config->commands,
                 .audit = config->audit },
+        .python = python_config(s, config, arena),
         .audit = config->audit,
         .session = str_of(arena_printf(arena, "stdio-%d", getpid())) };
     return dispatch_create(&dispatch);

@@ -13,6 +13,7 @@ struct serve_config {
     struct toolset_config tools;
     const struct path_policy *paths;       /* these three: NULL with mcpath */
     const struct command_policy *commands; /* what run_shell asks */
+    const struct interpreter *interpreter; /* the same */
     struct audit *audit;
 };
 

@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "cli/cli.h"
 #include "cli/flags.h"
+#include "cli/interpreter.h"
 #include "cli/location.h"
 #include "cli/serve.h"
 #include "policy/config/config.h"
@@ -69,15 +70,6 @@ static const struct flag table[] = {
     { "--workspace", true, set_workspace },
 };
 
-/* What is known of a workspace before it is served; all in one arena. */
-struct workspace {
-    struct policy *policy;
-    struct path_policy *paths;
-    struct command_policy *commands;
-    struct audit *audit;
-    struct setup_root root;
-};
-
 static bool is_folder(const char *path, struct error *err)
 {
     struct stat st;
@@ -114,13 +106,15 @@ static void report_warnings(const struct policy *policy)
     }
 }
 
-static bool open_workspace(const struct workspace_options *o, struct arena *arena,
+bool workspace_open(const struct workspace_request *request, struct arena *arena,
         struct workspace *w, struct error *err)
 {
-    const struct config_request request = { .workspace = o->workspace,
-        .home = getenv("HOME") };
+    const struct config_request config = {
+        .workspace = request->folder, .file = request->config, .home = getenv("HOME")
+    };
     const struct location machine = { SETUP_LOCAL, "/" };
-    if (!is_folder(o->workspace, err) || !config_load(&request, arena, &w->policy, err))
+    *w = (struct workspace){ .audit = NULL };
+    if (!is_folder(request->folder, err) || !config_load(&config, arena, &w->policy, err))
         return false;
     report_warnings(w->policy);
     create_temporary_folder(arena_cstr(arena, w->policy->workspace_real));
@@ -128,14 +122,15 @@ static bool open_workspace(const struct workspace_options *o, struct arena *aren
     w->commands = command_policy_create(w->policy, w->paths, environ, arena);
     w->root.at = STR("/");
     return location_open(&machine, arena, &w->root, err) &&
-           audit_open(w->policy, o->debug, &w->audit, err);
+           audit_open(w->policy, request->debug, &w->audit, err);
 }
 
 static bool serve(const struct workspace_options *o, struct error *err)
 {
     auto_arena *arena = arena_create();
-    struct workspace w = { .audit = NULL };
-    if (!open_workspace(o, arena, &w, err))
+    const struct workspace_request request = { o->workspace, NULL, o->debug };
+    struct workspace w;
+    if (!workspace_open(&request, arena, &w, err))
         return false;
     const struct setup setup = { .name = str_of(o->face->name),
         .max_output = MAX_OUTPUT,
@@ -146,6 +141,12 @@ static bool serve(const struct workspace_options *o, struct error *err)
         .events = audit_wants_events(w.audit),
         .hashes = w.audit && w.policy->audit_log.path.len,
         .programs = w.policy->has_shell && (!o->only || strstr(o->only, "run_shell")) };
+    const struct interpreter_request wanted = { .policy = w.policy,
+        .paths = w.paths,
+        .events = setup.events,
+        .hashes = setup.hashes };
+    struct interpreter interpreter;
+    interpreter_find(&wanted, arena, &interpreter);
     const struct serve_config config = {
         .instructions = o->face->instructions,
         .setup = &setup,
@@ -155,9 +156,11 @@ static bool serve(const struct workspace_options *o, struct error *err)
                 .policy = w.policy },
         .paths = w.paths,
         .commands = w.commands,
+        .interpreter = &interpreter,
         .audit = w.audit,
     };
     bool served = serve_stdio(&config, err);
+    interpreter_finish(&interpreter);
     audit_close(w.audit);
     return served;
 }

@@ -13,6 +13,7 @@ struct dispatch_call {
         struct session_call *shell;
         struct pool_call *pool;
         struct shell_call *command;
+        struct snippet_call *snippet;
     } work;
     dispatch_done_fn *done;
     void *user;
@@ -27,6 +28,7 @@ struct dispatch {
     struct session *shell;      /* NULL: no tool needs it */
     struct pool *pool;          /* the same */
     struct run_shell *commands; /* the same */
+    struct run_python *python;  /* the same */
     struct dispatch_call *calls;
     bool problems_told; /* of workers */
 };
@@ -103,6 +105,20 @@ static void on_command_done(void *user, const struct shell_outcome *outcome)
                       .is_error = outcome->is_error, .text = outcome->text });
 }
 
+static void on_snippet_done(void *user, const struct snippet_outcome *outcome)
+{
+    struct dispatch_call *c = user;
+    struct audit *audit = c->dispatch->config.audit;
+    if (audit) {
+        struct audit_call call = recorded(c, outcome->is_error, outcome->text);
+        call.exit_status = outcome->exit_status;
+        record_noted_call(audit, &call, outcome->notes);
+    }
+    answer(c, &(struct dispatch_reply){ .is_error = outcome->is_error,
+                      .text = outcome->text,
+                      .images = outcome->images });
+}
+
 static bool hand_on(
         struct dispatch_call *c, const struct dispatch_request *r, struct error *err)
 {
@@ -115,7 +131,8 @@ static bool hand_on(
         return run_shell_start(
                 d->commands, r->args, on_command_done, c, &c->work.command, err);
     case TOOL_IN_PYTHON:
-        break;
+        return run_python_start(
+                d->python, r->args, on_snippet_done, c, &c->work.snippet, err);
     }
     return error_set(err, ERR_BUG, "nobody does the work of this tool");
 }
@@ -185,6 +202,7 @@ void dispatch_cancel(struct dispatch *d, struct dispatch_call *c)
         run_shell_cancel(c->work.command);
         break;
     case TOOL_IN_PYTHON:
+        run_python_cancel(c->work.snippet);
         break;
     }
     drop(c);
@@ -201,6 +219,8 @@ struct dispatch *dispatch_create(const struct dispatch_config *config)
         d->pool = pool_create(&d->config.worker, POOL_IDLE_MS);
     if (toolset_has_place(config->tools, TOOL_IN_SERVER))
         d->commands = run_shell_create(&config->commands);
+    if (toolset_has_place(config->tools, TOOL_IN_PYTHON))
+        d->python = run_python_create(&config->python);
     return d;
 }
 
@@ -210,6 +230,8 @@ void dispatch_warm(struct dispatch *d)
         session_warm(d->shell);
     if (d->pool)
         pool_warm(d->pool);
+    if (d->python)
+        run_python_warm(d->python);
 }
 
 void dispatch_destroy(struct dispatch *d)
@@ -219,6 +241,7 @@ void dispatch_destroy(struct dispatch *d)
     session_destroy(d->shell);
     pool_destroy(d->pool);
     run_shell_destroy(d->commands);
+    run_python_destroy(d->python);
     while (d->calls)
         drop(d->calls);
     free(d);

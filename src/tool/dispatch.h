@@ -9,6 +9,7 @@
 #define TOOL_DISPATCH_H
 
 #include "session/session.h"
+#include "tool/run_python.h"
 #include "tool/run_shell.h"
 #include "tool/tool.h"
 
@@ -19,8 +20,9 @@ struct dispatch_config {
     struct session_config worker;     /* of the shell and of the pool */
     const struct toolset *tools;      /* what is offered decides what is kept warm */
     struct run_shell_config commands; /* .launcher NULL: no commands are offered */
-    struct audit *audit;              /* NULL: nothing is recorded */
-    struct str session;               /* names this client in the log */
+    struct run_python_config python;
+    struct audit *audit; /* NULL: nothing is recorded */
+    struct str session;  /* names this client in the log */
 };
 
 struct dispatch *dispatch_create(const struct dispatch_config *config);

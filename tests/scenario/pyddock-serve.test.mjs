@@ -96,8 +96,8 @@ for (const kind of Object.keys(clients)) {
   test(`${kind}: the tools of both faces, sorted, small and the same at each start`, async (t) => {
     const root = await workspace(t);
     for (const [program, expected] of [
-      [pyddock, ['fs_append', 'fs_delete', 'fs_find', 'fs_grep', 'fs_readfile', 'fs_stat', 'fs_str_replace', 'run_shell']],
-      [paddock, ['edit', 'fs_append', 'fs_delete', 'fs_find', 'fs_grep', 'fs_readfile', 'fs_stat', 'fs_str_replace', 'run', 'run_shell']],
+      [pyddock, ['fs_append', 'fs_delete', 'fs_find', 'fs_grep', 'fs_readfile', 'fs_stat', 'fs_str_replace', 'run_python', 'run_shell']],
+      [paddock, ['edit', 'fs_append', 'fs_delete', 'fs_find', 'fs_grep', 'fs_readfile', 'fs_stat', 'fs_str_replace', 'run', 'run_python', 'run_shell']],
     ]) {
       const lists = [];
       for (let i = 0; i < 2; i++) {
@@ -110,7 +110,7 @@ for (const kind of Object.keys(clients)) {
       for (const tool of lists[0]) {
         assert.ok(Buffer.byteLength(tool.description) <= 2048, tool.name);
         assert.equal(typeof tool.annotations.readOnlyHint, 'boolean', tool.name);
-        assert.doesNotMatch(tool.description, /\{(commands|policy|timeouts)\}/);
+        assert.doesNotMatch(tool.description, /\{(commands|policy|python|timeouts)\}/);
       }
     }
   });
@@ -387,9 +387,8 @@ test('command lines that make no sense, and workspaces that cannot be served', a
     [pyddock, ['serve', '--workspace', root, '--tools', 'run'], 1, /no tool 'run'; the tools are: fs_append, .*, run_shell/],
     [pyddock, ['serve', '--workspace', bad], 1, /pyddock\.override\.toml:2: .*mode/],
     [pyddock, ['run'], 2, /usage/],
-    [pyddock, ['run', '1 + 1'], 1, /Python is not in this build yet/],
     [paddock, ['serve', join(root, 'not/there')], 1, /not\/there/],
-    [paddock, ['serve', root, '--tools', 'run_python'], 1, /no tool 'run_python'; the tools are: edit, /],
+    [paddock, ['serve', root, '--tools', 'run_mcp'], 1, /no tool 'run_mcp'; the tools are: edit, /],
   ]) {
     const ended = spawnSync(program, args, { input: '', encoding: 'utf8', timeout: HANG_MS });
     assert.equal(ended.status, status, `${args}: ${ended.stderr}`);

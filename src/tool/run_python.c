@@ -1,0 +1,251 @@
+#include "tool/run_python.h"
+
+#include "policy/log/audit.h"
+#include "tool/images.h"
+#include "tool/report.h"
+#include "tool/time-limit.h"
+
+struct snippet_call {
+    struct snippet_call *next;
+    struct run_python *owner;
+    struct python_run *run; /* NULL: there is nothing to run, only to answer */
+    uv_timer_t timer;       /* for answers that are known at once */
+    unsigned timeout_ms;
+    snippet_done_fn *done;
+    void *user;
+    struct snippet_outcome outcome; /* its text is in the buffer */
+    struct buf text;
+    json_t *images, *notes;
+};
+
+struct run_python {
+    struct run_python_config config;
+    struct python *python; /* NULL: the program is missing */
+    struct snippet_call *calls;
+};
+
+static void on_timer_closed(uv_handle_t *handle)
+{
+    struct snippet_call *c = handle->data;
+    json_decref(c->images);
+    json_decref(c->notes);
+    buf_finish(&c->text);
+    free(c);
+}
+
+/* Take it off the list; it is freed when the loop has let go of it. */
+static void forget(struct snippet_call *c)
+{
+    struct snippet_call **at = &c->owner->calls;
+    while (*at != c)
+        at = &(*at)->next;
+    *at = c->next;
+    uv_close((uv_handle_t *)&c->timer, on_timer_closed);
+}
+
+static void answer(struct snippet_call *c)
+{
+    snippet_done_fn *done = c->done;
+    void *user = c->user;
+    c->outcome.text = buf_str(&c->text);
+    c->outcome.images = c->images;
+    c->outcome.notes = c->notes;
+    forget(c); /* what it owns lives until the loop turns */
+    done(user, &c->outcome);
+}
+
+static void on_timer(uv_timer_t *timer)
+{
+    answer(timer->data);
+}
+
+/* Nothing is run: `why` is the reply, given from the loop. */
+static void refuse(struct snippet_call *c, struct str why)
+{
+    c->outcome.is_error = true;
+    c->outcome.exit_status = AUDIT_NO_EXIT;
+    report_write(&(struct report){ .err = why, .exit_code = 1 }, &c->text);
+    uv_timer_start(&c->timer, on_timer, 0, 0);
+}
+
+/* "job.py", as Python's pathlib sees a suffix: ".py" alone has none. */
+static bool has_suffix(struct str file)
+{
+    return str_ends(file, STR(".py")) && !str_is(file, ".py") &&
+           !str_ends(file, STR("/.py"));
+}
+
+static bool has_nul(struct str s)
+{
+    return s.len && memchr(s.data, '\0', s.len);
+}
+
+/* What is to run; it looks into `args`. */
+static bool read_request(
+        const json_t *args, struct python_request *request, struct buf *why)
+{
+    const json_t *code = json_object_get(args, "code"),
+                 *file = json_object_get(args, "file");
+    if (code && file)
+        buf_add(why, STR("give 'code' or 'file', not both"));
+    else if (!code && !file)
+        buf_add(why, STR("'code' or 'file' is required: the text of a snippet, or the "
+                         "path of a .py file"));
+    else if (file && !has_suffix(json_str(file)))
+        buf_add(why, STR("'file' must be the path of a .py file; give 'code' to run "
+                         "something else"));
+    else if (file && has_nul(json_str(file)))
+        buf_add(why, STR("'file' cannot contain a NUL character"));
+    *request = (struct python_request){
+        .code = json_str(code),
+        .file = json_str(file),
+        .argv = json_object_get(args, "args"),
+    };
+    return !why->len;
+}
+
+/* What paddock has to say before the snippet's own errors. */
+static void tell_end(
+        const struct snippet_call *c, const struct python_result *result, struct buf *out)
+{
+    if (result->end == PYTHON_TIMED_OUT)
+        time_limit_tell(c->owner->config.policy, "snippet", c->timeout_ms, out);
+    if (result->end == PYTHON_NOT_STARTED)
+        buf_addf(out, "%s%s%s\n", result->error.message,
+                result->error.hint[0] ? ". " : "", result->error.hint);
+}
+
+/* And after them. */
+static void tell_death(const struct python_result *result, struct buf *out)
+{
+    if (result->end != PYTHON_DIED || !result->error.message[0])
+        return;
+    if (out->len && out->data[out->len - 1] != '\n')
+        buf_addc(out, '\n');
+    buf_addf(out, "[paddock: %s]\n", result->error.message);
+}
+
+static void parse_notes(struct snippet_call *c, struct str notes)
+{
+    struct error err;
+    if (notes.len && !json_parse(notes, &c->notes, &err))
+        c->notes = NULL;
+}
+
+static bool is_denied(const struct snippet_call *c)
+{
+    return str_is(json_get_str(c->notes, "decision", STR("")), "deny");
+}
+
+static void write_result(const struct python_result *result, struct buf *out)
+{
+    const struct report_style style = { "result", true, REPORT_DATA_TAIL_CHARS };
+    const struct command_stream whole = { .head = result->result };
+    report_stream(&whole, &style, out);
+    if (result->was_cut)
+        buf_add(out, STR("\n[truncated: the value's repr() is longer than this]"));
+}
+
+static void write_report(
+        struct snippet_call *c, const struct python_result *result, int exit_code)
+{
+    const struct report_style out_style = { "output", true, REPORT_DATA_TAIL_CHARS },
+                              err_style = { "stderr", false, REPORT_TAIL_CHARS };
+    auto_buf value = BUF(SIZE_MAX / 8), out = BUF(SIZE_MAX / 8), err = BUF(SIZE_MAX / 8);
+    if (result->has_result)
+        write_result(result, &value);
+    report_stream(&result->out, &out_style, &out);
+    tell_end(c, result, &err);
+    report_stream(&result->err, &err_style, &err);
+    tell_death(result, &err);
+    c->images = images_choose(result->images, &err);
+    c->text.max = value.len + out.len + err.len + 4096;
+    const struct report report = { .has_result = result->has_result,
+        .result = buf_str(&value),
+        .out = buf_str(&out),
+        .err = buf_str(&err),
+        .exit_code = exit_code };
+    report_write(&report, &c->text);
+}
+
+static void on_python_done(void *user, const struct python_result *result)
+{
+    struct snippet_call *c = user;
+    bool ended = result->end == PYTHON_ENDED || result->end == PYTHON_DIED;
+    int exit_code = ended ? result->exit_code : 1;
+    c->run = NULL;
+    parse_notes(c, result->notes);
+    write_report(c, result, exit_code);
+    /* A snippet that dealt with a refusal has done what it was meant to do. */
+    c->outcome.is_error = !ended || (exit_code && is_denied(c));
+    c->outcome.exit_status = ended ? exit_code : AUDIT_NO_EXIT;
+    answer(c);
+}
+
+static struct snippet_call *create_call(
+        struct run_python *r, snippet_done_fn *done, void *user)
+{
+    struct snippet_call *c = xcalloc(1, sizeof(*c));
+    *c = (struct snippet_call){ .next = r->calls,
+        .owner = r,
+        .done = done,
+        .user = user,
+        .text = BUF((size_t)1 << 20) };
+    uv_timer_init(r->config.python.loop, &c->timer);
+    c->timer.data = c;
+    r->calls = c;
+    return c;
+}
+
+bool run_python_start(struct run_python *r, const json_t *args, snippet_done_fn *done,
+        void *user, struct snippet_call **out, struct error *err)
+{
+    struct snippet_call *c = create_call(r, done, user);
+    struct python_request request;
+    auto_buf why = BUF((size_t)1 << 16);
+    bool fine = read_request(args, &request, &why) &&
+                time_limit_read(r->config.policy, args, &c->timeout_ms, &why);
+    if (fine && !r->python)
+        buf_add(&why, str_of(r->config.missing));
+    request.timeout_ms = c->timeout_ms;
+    if (why.len) {
+        refuse(c, buf_str(&why));
+    } else if (!python_run(r->python, &request, on_python_done, c, &c->run, err)) {
+        forget(c);
+        return false;
+    }
+    *out = c;
+    return true;
+}
+
+void run_python_cancel(struct snippet_call *c)
+{
+    if (c->run)
+        python_cancel(c->owner->python, TAKE(c->run));
+    forget(c);
+}
+
+struct run_python *run_python_create(const struct run_python_config *config)
+{
+    struct run_python *r = xcalloc(1, sizeof(*r));
+    r->config = *config;
+    if (config->python.program)
+        r->python = python_create(&config->python);
+    return r;
+}
+
+void run_python_warm(struct run_python *r)
+{
+    if (r->python)
+        python_warm(r->python);
+}
+
+void run_python_destroy(struct run_python *r)
+{
+    if (!r)
+        return;
+    python_destroy(r->python);
+    while (r->calls)
+        forget(r->calls);
+    free(r);
+}

@@ -1,0 +1,54 @@
+/*
+ * run_python.h - the tool run_python: a snippet in a confined interpreter.
+ *
+ * session/python.h runs it; here its arguments are checked, and the reply is written as
+ * text in sections (report.h).  What was refused, did not start or did not end in time is
+ * an error; a snippet that failed by itself is not.
+ */
+#ifndef TOOL_RUN_PYTHON_H
+#define TOOL_RUN_PYTHON_H
+
+#include "policy/policy.h"
+#include "session/python.h"
+
+struct run_python;
+struct snippet_call;
+
+/* Everything is borrowed and outlives it. */
+struct run_python_config {
+    const struct policy *policy;
+    struct python_config python;
+    const char *missing; /* why there is no python.program, and what to do; or NULL */
+};
+
+/* How a call ended; borrowed. */
+struct snippet_outcome {
+    bool is_error;
+    int exit_status; /* AUDIT_NO_EXIT: there was none */
+    struct str text;
+    const json_t *images; /* [{"mime", "data"}], checked; or NULL */
+    const json_t *notes;  /* "decision", "rule", "writes", see record.h; or NULL */
+};
+
+/* Called once for each call that is not cancelled, from the loop. */
+typedef void snippet_done_fn(void *user, const struct snippet_outcome *outcome);
+
+struct run_python *run_python_create(const struct run_python_config *config);
+
+/* Start the interpreter, so that the first call finds it ready. */
+void run_python_warm(struct run_python *r);
+
+/*
+ * `args` passed the tool's schema.  `*out` is valid until `done` or run_python_cancel().
+ * ERR_LIMIT: too many snippets run already.
+ */
+MUST_CHECK bool run_python_start(struct run_python *r, const json_t *args,
+        snippet_done_fn *done, void *user, struct snippet_call **out, struct error *err);
+
+/* `done` will not be called; the snippet is killed. */
+void run_python_cancel(struct snippet_call *call);
+
+/* Kills what runs. */
+void run_python_destroy(struct run_python *r);
+
+#endif
