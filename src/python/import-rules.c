@@ -1,34 +1,49 @@
+#include "python/import-rules.h"
+
 #include "python/imports.h"
 
 #define OVERLAY ".pyddock/pyddock.override.toml"
 
-static const struct policy_import *find_import(struct str name)
-{
-    const struct policy *policy = guard.setup->policy;
-    for (size_t i = 0; i < policy->import_count; i++)
-        if (str_eq(policy->imports[i].name, name))
-            return &policy->imports[i];
-    return NULL;
-}
-
-static bool is_overridden(struct str name)
-{
-    const struct policy_texts *names = &guard.setup->policy->import_overrides;
-    for (size_t i = 0; i < names->count; i++)
-        if (str_eq(names->items[i].text, name))
-            return true;
-    return false;
-}
+#define MAX_LIST 4000 /* bytes of names in a message */
 
 static struct str top_of(struct str name)
 {
     return str_cut(&name, '.');
 }
 
+const struct policy_import *imports_rule(struct str name)
+{
+    const struct policy *policy = guard.setup->policy;
+    struct str top = top_of(name);
+    for (size_t i = 0; i < policy->import_count; i++)
+        if (str_eq(policy->imports[i].name, top))
+            return &policy->imports[i];
+    return NULL;
+}
+
+const struct policy_text *imports_override(struct str name)
+{
+    const struct policy_texts *names = &guard.setup->policy->import_overrides;
+    struct str top = top_of(name);
+    for (size_t i = 0; i < names->count; i++)
+        if (str_eq(names->items[i].text, top))
+            return &names->items[i];
+    return NULL;
+}
+
+/* Tools of other servers, in a build that has them. */
+static bool is_reserved(struct str name)
+{
+    return str_is(top_of(name), "pyddock_mcp");
+}
+
 bool imports_is_allowed(struct str name)
 {
-    const struct policy_import *import = find_import(top_of(name));
-    return (import && import->kind != IMPORT_DENIED) || is_overridden(top_of(name));
+    const struct policy_import *import = imports_rule(name);
+    if (is_reserved(name))
+        return false;
+    return (import && import->kind != IMPORT_DENIED) || imports_override(name) ||
+           str_is(top_of(name), "__future__");
 }
 
 static int compare(const void *a, const void *b)
@@ -48,19 +63,31 @@ static void add_allowed(struct buf *out)
     for (size_t i = 0; i < policy->import_overrides.count; i++)
         names[count++] = policy->import_overrides.items[i].text;
     qsort(names, count, sizeof(*names), compare);
-    for (size_t i = 0; i < count; i++)
+    size_t start = out->len;
+    for (size_t i = 0; i < count && out->len - start < MAX_LIST; i++)
         if (!i || !str_eq(names[i], names[i - 1]))
             buf_addf(out, "%s%.*s", i ? ", " : "", STR_ARG(names[i]));
+    if (out->len - start >= MAX_LIST)
+        buf_add(out, STR(", ..."));
+    if (!count)
+        buf_add(out, STR("none"));
 }
 
 static void explain(struct str name, struct refusal *why)
 {
-    const struct policy_import *import = find_import(top_of(name));
+    const struct policy_import *import = imports_rule(name);
     struct str message = guard_message(name), top = top_of(name);
     refusal_begin(why, "import", import ? &import->origin : NULL);
     buf_addf(&why->what, "'%.*s' is not an allowed import", STR_ARG(name));
+    if (is_reserved(name)) {
+        buf_add(&why->hint, STR("Tools of other MCP servers cannot be called from a "
+                                "snippet in this build."));
+        return;
+    }
     if (import)
         buf_addf(&why->rule, "[imports] %.*s = false", STR_ARG(top));
+    else
+        buf_addf(&why->what, ": no line of [imports] has '%.*s'", STR_ARG(top));
     if (message.len)
         buf_addf(&why->hint, "%.*s ", STR_ARG(message));
     buf_add(&why->hint, STR("Allowed are: "));
@@ -78,4 +105,36 @@ bool imports_allowed(struct str name)
     explain(name, &why);
     guard_refuse(PyExc_ImportError, &why);
     return false;
+}
+
+/* What [imports] says about it beside its name. */
+static void add_source(const struct policy_import *rule, struct buf *out)
+{
+    if (rule->kind == IMPORT_PIP)
+        buf_addf(out, " (its distribution is '%.*s')", STR_ARG(rule->value));
+    if (rule->kind == IMPORT_PATH)
+        buf_addf(out, " (the package of the workspace in '%.*s')", STR_ARG(rule->value));
+}
+
+PyObject *imports_not_installed(struct str name)
+{
+    const struct policy_import *rule = imports_rule(name);
+    struct str top = top_of(name);
+    auto_buf text = BUF((size_t)1 << 14);
+    PyErr_Clear();
+    buf_addf(&text, "'%.*s' is allowed, but it is not installed in this environment",
+            STR_ARG(top));
+    if (rule) {
+        add_source(rule, &text);
+        buf_addf(&text, "\nRule: [imports] %.*s ", STR_ARG(top));
+        origin_write(&rule->origin, &text);
+    }
+    buf_add(&text,
+            STR("\nA snippet cannot install it. The server installs what [imports] names "
+                "when it starts; its stderr says what became of it."));
+    auto_ref *message = PyUnicode_DecodeUTF8(text.data, (Py_ssize_t)text.len, "replace");
+    auto_ref *object = PyUnicode_DecodeUTF8(name.data, (Py_ssize_t)name.len, "replace");
+    if (!message || !object)
+        return NULL;
+    return PyErr_SetImportErrorSubclass(PyExc_ModuleNotFoundError, message, object, NULL);
 }

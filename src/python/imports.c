@@ -1,6 +1,241 @@
 #include "python/imports.h"
 
+#include "python/caller.h"
+#include "python/import-rules.h"
+#include "python/module-table.h"
+#include "python/module-view.h"
+
+/* Modules that a snippet gets something of our own for. */
+static const struct stand_in stand_ins[] = {
+    { NULL, NULL }, /* the end */
+};
+
+static PyObject *made_stand_ins; /* name: object */
+
+/* The one of this module, a new reference; NULL without an exception: there is none. */
+static PyObject *stand_in_of(struct str top)
+{
+    const struct stand_in *s = stand_ins;
+    while (s->name && !str_is(top, s->name))
+        s++;
+    if (!s->name)
+        return NULL;
+    PyObject *made = PyDict_GetItemString(made_stand_ins, s->name); /* borrowed */
+    if (made)
+        return Py_NewRef(made);
+    made = s->create();
+    if (made && PyDict_SetItemString(made_stand_ins, s->name, made))
+        Py_CLEAR(made);
+    return made;
+}
+
+static struct str text_of(PyObject *name)
+{
+    Py_ssize_t len;
+    const char *text = PyUnicode_AsUTF8AndSize(name, &len);
+    return text ? (struct str){ text, (size_t)len } : (struct str){ NULL, 0 };
+}
+
+PyObject *imports_view(PyObject *module)
+{
+    auto_ref *name = PyModule_Check(module) ? PyModule_GetNameObject(module) : NULL;
+    PyErr_Clear();
+    struct str text = name ? text_of(name) : (struct str){ NULL, 0 };
+    PyObject *made = text.data ? stand_in_of(text) : NULL;
+    return made || PyErr_Occurred() ? made : module_view(module);
+}
+
+/* `object.b.c` for "a.b.c": what stands in for `a` has its submodules as attributes. */
+static PyObject *walk(PyObject *object, PyObject *name)
+{
+    auto_ref *dot = PyUnicode_FromString(".");
+    auto_ref *parts = dot ? PyUnicode_Split(name, dot, -1) : NULL;
+    PyObject *at = Py_NewRef(object);
+    for (Py_ssize_t i = 1; parts && i < PyList_GET_SIZE(parts); i++) {
+        PyObject *next = PyObject_GetAttr(at, PyList_GET_ITEM(parts, i));
+        Py_SETREF(at, next);
+        if (!at) {
+            PyErr_Clear();
+            PyErr_Format(
+                    PyExc_ModuleNotFoundError, "No module named '%U' for snippets", name);
+            return NULL;
+        }
+    }
+    return at;
+}
+
+/* The list of names of `from m import a, b`, as plain strings. */
+static PyObject *plain_names(PyObject *fromlist)
+{
+    if (!fromlist || fromlist == Py_None)
+        return PyTuple_New(0);
+    auto_ref *list = PySequence_List(fromlist);
+    PyObject *names = list ? PyTuple_New(PyList_GET_SIZE(list)) : NULL;
+    for (Py_ssize_t i = 0; names && i < PyList_GET_SIZE(list); i++) {
+        PyObject *item = PyList_GET_ITEM(list, i);
+        PyObject *name = PyUnicode_Check(item) ? PyUnicode_FromObject(item) : NULL;
+        if (!name && !PyErr_Occurred())
+            PyErr_Format(PyExc_TypeError, "Item in ``from list'' must be str, not %.200s",
+                    Py_TYPE(item)->tp_name);
+        if (name)
+            PyTuple_SET_ITEM(names, i, name);
+        else
+            Py_CLEAR(names);
+    }
+    return names;
+}
+
+static PyObject *import_real(PyObject *name, PyObject *names)
+{
+    PyObject *module = PyImport_ImportModuleLevelObject(name, NULL, NULL, names, 0);
+    if (module || !PyErr_ExceptionMatches(PyExc_ModuleNotFoundError))
+        return module;
+    auto_ref *type = NULL, *value = NULL, *trace = NULL;
+    PyErr_Fetch(&type, &value, &trace);
+    PyErr_NormalizeException(&type, &value, &trace);
+    auto_ref *missing = value ? PyObject_GetAttrString(value, "name") : NULL;
+    struct str rest = text_of(name), top = str_cut(&rest, '.');
+    bool is_it = missing && PyUnicode_Check(missing) && str_eq(text_of(missing), top);
+    if (is_it)
+        return imports_not_installed(text_of(name));
+    PyErr_Restore(TAKE(type), TAKE(value), TAKE(trace));
+    return NULL;
+}
+
+/* Fails as `from m import name` does, but where a name is hidden it says so. */
+static bool check_names(PyObject *module, PyObject *names)
+{
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(names); i++) {
+        PyObject *name = PyTuple_GET_ITEM(names, i);
+        if (!module_view_check(module) || !module_view_hides(module, name))
+            continue;
+        auto_ref *value = PyObject_GetAttr(module, name);
+        if (value)
+            continue; /* the snippet has set one */
+        if (!PyErr_ExceptionMatches(PyExc_AttributeError))
+            return false;
+        auto_ref *type = NULL, *why = NULL, *trace = NULL;
+        PyErr_Fetch(&type, &why, &trace);
+        PyErr_Format(PyExc_ImportError, "cannot import name '%U': %S", name, why);
+        return false;
+    }
+    return true;
+}
+
+/* `import name` (names empty: the package at the top), `from name import names`. */
+static PyObject *import_shown(PyObject *name, PyObject *names)
+{
+    struct str text = text_of(name), rest = text, top = str_cut(&rest, '.');
+    if (!text.data || !imports_allowed(text))
+        return NULL;
+    auto_ref *made = stand_in_of(top);
+    if (PyErr_Occurred())
+        return NULL;
+    if (made) {
+        auto_ref *last = walk(made, name);
+        return last ? Py_NewRef(PyTuple_GET_SIZE(names) ? last : made) : NULL;
+    }
+    auto_ref *module = import_real(name, names);
+    PyObject *view = module ? imports_view(module) : NULL;
+    if (view && !check_names(view, names))
+        Py_CLEAR(view);
+    return view;
+}
+
+/*
+ * C code asks for a module by PyImport_Import, which calls __import__ in just this way,
+ * drops what that returns and takes the module from sys.modules.  So nothing is returned
+ * to who calls in this way, and a snippet that imitates it gets nothing.
+ */
+static bool is_from_c(PyObject *const *args, Py_ssize_t count, PyObject *keywords)
+{
+    return count == 5 && !keywords && args[1] == args[2] && PyDict_Check(args[1]) &&
+           PyList_CheckExact(args[3]) && !PyList_GET_SIZE(args[3]);
+}
+
+enum { NAME, GLOBALS, LOCALS, FROMLIST, LEVEL, ARGUMENTS };
+
+static bool take_arguments(
+        PyObject *const *args, Py_ssize_t count, PyObject *keywords, PyObject **out)
+{
+    static const char *const words[] = { "name", "globals", "locals", "fromlist",
+        "level" };
+    if (count > ARGUMENTS) {
+        PyErr_Format(PyExc_TypeError,
+                "__import__() takes at most 5 arguments (%zd given)", count);
+        return false;
+    }
+    for (Py_ssize_t i = 0; i < count; i++)
+        out[i] = args[i];
+    for (Py_ssize_t i = 0; keywords && i < PyTuple_GET_SIZE(keywords); i++) {
+        PyObject *word = PyTuple_GET_ITEM(keywords, i);
+        size_t at = 0;
+        while (at < ARGUMENTS && PyUnicode_CompareWithASCIIString(word, words[at]))
+            at++;
+        if (at == ARGUMENTS || out[at]) {
+            PyErr_Format(PyExc_TypeError, "__import__() got an unexpected argument '%U'",
+                    word);
+            return false;
+        }
+        out[at] = args[count + i];
+    }
+    if (out[NAME] && PyUnicode_Check(out[NAME]))
+        return true;
+    PyErr_SetString(PyExc_TypeError, "__import__() needs the module's name, a str");
+    return false;
+}
+
+static PyObject *import_for_snippet(PyObject *const *given, int level)
+{
+    if (level) {
+        PyErr_SetString(PyExc_ImportError,
+                "attempted relative import with no known parent package");
+        return NULL;
+    }
+    auto_ref *name = PyUnicode_FromObject(given[NAME]);
+    auto_ref *names = name ? plain_names(given[FROMLIST]) : NULL;
+    return names ? import_shown(name, names) : NULL;
+}
+
+static PyObject *import(PyObject *self UNUSED, PyObject *const *args, Py_ssize_t count,
+        PyObject *keywords)
+{
+    PyObject *given[ARGUMENTS] = { NULL };
+    if (!take_arguments(args, count, keywords, given))
+        return NULL;
+    int level = given[LEVEL] ? _PyLong_AsInt(given[LEVEL]) : 0;
+    if (level == -1 && PyErr_Occurred())
+        return NULL;
+    bool is_ours = !guard.armed || caller_innermost() != CALLER_AGENT;
+    bool is_c = !is_ours && is_from_c(args, count, keywords);
+    if (!is_ours && !is_c)
+        return import_for_snippet(given, level);
+    PyObject *module = PyImport_ImportModuleLevelObject(
+            given[NAME], given[GLOBALS], given[LOCALS], given[FROMLIST], level);
+    if (module && is_c)
+        Py_SETREF(module, Py_NewRef(Py_None));
+    return module;
+}
+
+static PyMethodDef import_method = { "__import__", (PyCFunction)(void (*)(void))import,
+    METH_FASTCALL | METH_KEYWORDS,
+    "__import__($module, name, globals=None, locals=None, fromlist=(), level=0)\n--\n\n"
+    "Import a module. What a snippet may import says [imports]." };
+
+static bool take_over(void)
+{
+    auto_ref *builtins = PyImport_ImportModule("builtins");
+    auto_ref *name = PyUnicode_FromString("builtins");
+    auto_ref *function = name ? PyCFunction_NewEx(&import_method, NULL, name) : NULL;
+    return builtins && function &&
+           !PyObject_SetAttrString(builtins, "__import__", function) &&
+           /* Loaders would load what was never imported. */
+           !PyObject_SetAttrString(builtins, "__loader__", Py_None) &&
+           !PyObject_SetAttrString(builtins, "__spec__", Py_None);
+}
+
 bool imports_init(void)
 {
-    return true;
+    made_stand_ins = PyDict_New();
+    return made_stand_ins && module_view_init() && module_table_init() && take_over();
 }

@@ -20,7 +20,8 @@ MUST_CHECK bool imports_allowed(struct str name);
 /* The same question without an exception. */
 bool imports_is_allowed(struct str name);
 
-/* The view of a module, a new reference: always the same one for the same module. */
+/* What a snippet gets for a module: its view, or what stands in for it.  A new reference;
+ * always the same object for the same module. */
 PyObject *imports_view(PyObject *module);
 
 /*

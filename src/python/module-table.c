@@ -1,0 +1,66 @@
+#include "python/module-table.h"
+
+#include "python/caller.h"
+#include "python/imports.h"
+
+#include <opcode.h>
+
+/* What the innermost frame is executing; 0: there is no frame. */
+static int current_opcode(void)
+{
+    PyFrameObject *frame = PyEval_GetFrame(); /* borrowed */
+    if (!frame)
+        return 0;
+    int at = PyFrame_GetLasti(frame), opcode = 0;
+    PyCodeObject *code = PyFrame_GetCode(frame);
+    auto_ref *bytes = PyCode_GetCode(code);
+    Py_DECREF(code);
+    if (bytes && at >= 0 && at < PyBytes_GET_SIZE(bytes))
+        opcode = (unsigned char)PyBytes_AS_STRING(bytes)[at];
+    PyErr_Clear();
+    return opcode;
+}
+
+static PyObject *subscript(PyObject *self, PyObject *key)
+{
+    PyObject *value = PyDict_GetItemWithError(self, key); /* borrowed */
+    if (!value) {
+        if (!PyErr_Occurred())
+            PyErr_SetObject(PyExc_KeyError, key);
+        return NULL;
+    }
+    if (!guard.armed || caller_innermost() != CALLER_AGENT ||
+            current_opcode() != IMPORT_FROM)
+        return Py_NewRef(value);
+    auto_ref *real = Py_NewRef(value);
+    return imports_view(real);
+}
+
+static PyMappingMethods mapping;
+
+/* The same memory as a dictionary, so that an existing one becomes one of these. */
+static PyTypeObject table_type = {
+    .ob_base = { PyObject_HEAD_INIT(NULL) 0 },
+    .tp_name = "dict",
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC |
+                Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_IMMUTABLETYPE,
+    .tp_as_mapping = &mapping,
+};
+
+bool module_table_init(void)
+{
+    PyObject *modules = PyImport_GetModuleDict(); /* borrowed */
+    if (!PyDict_CheckExact(modules))
+        return Py_IS_TYPE(modules, &table_type);
+    mapping = *PyDict_Type.tp_as_mapping;
+    mapping.mp_subscript = subscript;
+    table_type.tp_base = &PyDict_Type;
+    table_type.tp_traverse = PyDict_Type.tp_traverse;
+    table_type.tp_clear = PyDict_Type.tp_clear;
+    if (PyType_Ready(&table_type))
+        return false;
+    assert(table_type.tp_basicsize == PyDict_Type.tp_basicsize &&
+            table_type.tp_itemsize == PyDict_Type.tp_itemsize);
+    Py_SET_TYPE(modules, &table_type);
+    return true;
+}
