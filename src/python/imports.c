@@ -4,6 +4,7 @@
 #include "python/import-rules.h"
 #include "python/module-table.h"
 #include "python/module-view.h"
+#include "python/restrict.h"
 
 /* Modules that a snippet gets something of our own for. */
 static const struct stand_in stand_ins[] = {
@@ -128,6 +129,8 @@ static PyObject *import_shown(PyObject *name, PyObject *names)
     struct str text = text_of(name), rest = text, top = str_cut(&rest, '.');
     if (!text.data || !imports_allowed(text))
         return NULL;
+    if (!restrict_shows_module(text))
+        return restrict_hidden_module(text);
     auto_ref *made = stand_in_of(top);
     if (PyErr_Occurred())
         return NULL;

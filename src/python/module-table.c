@@ -2,6 +2,7 @@
 
 #include "python/caller.h"
 #include "python/imports.h"
+#include "python/restrict.h"
 
 #include <opcode.h>
 
@@ -21,6 +22,16 @@ static int current_opcode(void)
     return opcode;
 }
 
+/* Could a snippet import it by this name? */
+static bool is_open(PyObject *key)
+{
+    Py_ssize_t len = 0;
+    const char *text = PyUnicode_Check(key) ? PyUnicode_AsUTF8AndSize(key, &len) : NULL;
+    PyErr_Clear();
+    struct str name = { text, (size_t)len };
+    return text && imports_is_allowed(name) && restrict_shows_module(name);
+}
+
 static PyObject *subscript(PyObject *self, PyObject *key)
 {
     PyObject *value = PyDict_GetItemWithError(self, key); /* borrowed */
@@ -33,7 +44,10 @@ static PyObject *subscript(PyObject *self, PyObject *key)
             current_opcode() != IMPORT_FROM)
         return Py_NewRef(value);
     auto_ref *real = Py_NewRef(value);
-    return imports_view(real);
+    if (is_open(key))
+        return imports_view(real);
+    PyErr_SetObject(PyExc_KeyError, key);
+    return NULL;
 }
 
 static PyMappingMethods mapping;

@@ -2,6 +2,7 @@
 
 #include "python/imports.h"
 #include "python/plain-function.h"
+#include "python/restrict.h"
 
 /* Behind the fields of a module.  No part in garbage collection: views live as long as
  * the process, and gc.get_referents() would tell the target. */
@@ -11,6 +12,7 @@ struct view {
     PyObject *all;    /* set of the names in __all__, or NULL */
     PyObject *name;   /* str */
     struct str top;   /* its first component */
+    const struct policy_restriction *rule; /* or NULL */
     bool is_workspace;
 };
 
@@ -103,8 +105,15 @@ static bool is_listed(const struct view *v, PyObject *name)
     return is > 0;
 }
 
+static bool is_left(const struct view *v, PyObject *name)
+{
+    return !v->rule || restrict_shows(v->rule, text_of(name));
+}
+
 static bool shows(const struct view *v, PyObject *name, PyObject *value)
 {
+    if (!is_left(v, name) && !(is_dunder(name) && is_constant(value)))
+        return false;
     if (PyModule_Check(value))
         return !is_private(name) && shows_module(v, value);
     if (is_listed(v, name))
@@ -139,17 +148,22 @@ static bool is_function_of_module(PyObject *value)
     return self && PyModule_Check(self);
 }
 
+/* What it shows for a value; functions of our own are made once. */
 static PyObject *hand_out(PyObject *self, PyObject *name, PyObject *value)
 {
+    const struct view *v = view_of(self);
+    PyObject *shown;
     if (PyModule_Check(value))
         return imports_view(value);
-    if (!is_function_of_module(value))
+    if (v->rule)
+        shown = restrict_value(v->rule, text_of(v->name), text_of(name), value);
+    else if (is_function_of_module(value))
+        shown = plain_function(value);
+    else
         return Py_NewRef(value);
-    PyObject *function = plain_function(value);
-    PyObject *own = PyModule_GetDict(self); /* borrowed */
-    if (function && PyDict_SetItem(own, name, function))
-        Py_CLEAR(function);
-    return function;
+    if (shown && shown != value && PyDict_SetItem(PyModule_GetDict(self), name, shown))
+        Py_CLEAR(shown);
+    return shown;
 }
 
 static const char *why_hidden(const struct view *v, PyObject *name, PyObject *value)
@@ -166,7 +180,9 @@ static const char *why_hidden(const struct view *v, PyObject *name, PyObject *va
 /* Raises; `value` is what is hidden, or NULL. */
 static PyObject *missing(const struct view *v, PyObject *name, PyObject *value)
 {
-    if (value)
+    if (value && !is_left(v, name))
+        restrict_hidden(v->rule, text_of(v->name), text_of(name));
+    else if (value)
         PyErr_Format(PyExc_AttributeError,
                 "module '%U' has no attribute '%U' for snippets: it is %s", v->name, name,
                 why_hidden(v, name, value));
@@ -357,6 +373,9 @@ static bool fill(struct view *v, PyObject *target)
     v->names = PyModule_CheckExact(target) ? PyModule_GetDict(target) : NULL;
     v->top = top_of(text_of(v->name));
     v->is_workspace = is_of_workspace(v->top);
+    v->rule = restrict_rule(v->top);
+    if (v->rule && !restrict_classes(v->rule))
+        return false;
     PyObject *all = v->names ? PyDict_GetItemString(v->names, "__all__") : NULL;
     if (!all)
         return true;

@@ -6,6 +6,8 @@
 struct plain_function {
     PyObject_HEAD vectorcallfunc call;
     PyObject *target;
+    plain_function_seen *seen; /* or NULL */
+    const void *user;
     PyObject *name, *qualname, *module, *doc;
     PyObject *weak;
 };
@@ -52,6 +54,16 @@ static PyObject *call_with_paths(
                             &PyTuple_GET_ITEM(frozen, 0),
                             (size_t)PyVectorcall_NARGS(count), keywords)
                   : NULL;
+}
+
+static PyObject *call_watched(
+        PyObject *self, PyObject *const *args, size_t count, PyObject *keywords)
+{
+    const struct plain_function *f = (struct plain_function *)self;
+    PyObject *result = PyObject_Vectorcall(f->target, args, count, keywords);
+    if (result && !f->seen(result, f->user))
+        Py_CLEAR(result);
+    return result;
 }
 
 static void dealloc(PyObject *self)
@@ -153,6 +165,8 @@ static struct plain_function *create(PyObject *target)
         return NULL;
     f->call = call;
     f->target = Py_NewRef(target);
+    f->seen = NULL;
+    f->user = NULL;
     f->name = f->qualname = f->module = f->doc = f->weak = NULL;
     return f;
 }
@@ -175,6 +189,18 @@ PyObject *plain_path_function(PyObject *target)
     if (made)
         ((struct plain_function *)made)->call = call_with_paths;
     return made;
+}
+
+PyObject *plain_function_watched(
+        PyObject *target, plain_function_seen *seen, const void *user)
+{
+    struct plain_function *f = (struct plain_function *)plain_function(target);
+    if (!f)
+        return NULL;
+    f->call = call_watched;
+    f->seen = seen;
+    f->user = user;
+    return (PyObject *)f;
 }
 
 PyObject *plain_function_named(

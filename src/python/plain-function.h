@@ -21,6 +21,12 @@ PyObject *plain_path_function(PyObject *target);
 PyObject *plain_function_named(
         PyObject *target, const char *name, const char *module, const char *doc);
 
+/* The same as plain_function(); `seen` looks at each result before the caller gets it.
+ * False: an exception is set, which is raised instead. */
+typedef bool plain_function_seen(PyObject *result, const void *user);
+PyObject *plain_function_watched(
+        PyObject *target, plain_function_seen *seen, const void *user);
+
 bool plain_function_check(PyObject *object);
 
 #endif
