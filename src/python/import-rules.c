@@ -87,7 +87,7 @@ static void explain(struct str name, struct refusal *why)
     if (import)
         buf_addf(&why->rule, "[imports] %.*s = false", STR_ARG(top));
     else
-        buf_addf(&why->what, ": no line of [imports] has '%.*s'", STR_ARG(top));
+        buf_addf(&why->hint, "No line of [imports] has '%.*s'. ", STR_ARG(top));
     if (message.len)
         buf_addf(&why->hint, "%.*s ", STR_ARG(message));
     buf_add(&why->hint, STR("Allowed are: "));

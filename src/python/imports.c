@@ -8,7 +8,9 @@
 
 /* Modules that a snippet gets something of our own for. */
 static const struct stand_in stand_ins[] = {
-    { NULL, NULL }, /* the end */
+    { "os", os_view_create },
+    { "sys", sys_view_create },
+    { "tempfile", tempfile_view_create },
 };
 
 static PyObject *made_stand_ins; /* name: object */
@@ -16,10 +18,10 @@ static PyObject *made_stand_ins; /* name: object */
 /* The one of this module, a new reference; NULL without an exception: there is none. */
 static PyObject *stand_in_of(struct str top)
 {
-    const struct stand_in *s = stand_ins;
-    while (s->name && !str_is(top, s->name))
+    const struct stand_in *s = stand_ins, *end = s + ARRAY_LEN(stand_ins);
+    while (s < end && !str_is(top, s->name))
         s++;
-    if (!s->name)
+    if (s == end)
         return NULL;
     PyObject *made = PyDict_GetItemString(made_stand_ins, s->name); /* borrowed */
     if (made)
