@@ -86,12 +86,12 @@ static void explain(struct str name, struct refusal *why)
     }
     if (import)
         buf_addf(&why->rule, "[imports] %.*s = false", STR_ARG(top));
-    else
-        buf_addf(&why->hint, "No line of [imports] has '%.*s'. ", STR_ARG(top));
     if (message.len)
         buf_addf(&why->hint, "%.*s ", STR_ARG(message));
     buf_add(&why->hint, STR("Allowed are: "));
     add_allowed(&why->hint);
+    if (!import)
+        buf_addf(&why->hint, ". No line of [imports] has '%.*s'", STR_ARG(top));
     buf_addf(&why->hint, ". A person may add '%.*s = true' to [imports] in " OVERLAY ".",
             STR_ARG(top));
 }
