@@ -223,7 +223,8 @@ static PyObject *hidden_get(PyObject *self, PyObject *object, PyObject *type)
     descrgetfunc get = Py_TYPE(h->real)->tp_descr_get;
     if (!is_for_snippet())
         return get ? get(h->real, object, type) : Py_NewRef(h->real);
-    bool is_method = !Py_TYPE(h->real)->tp_descr_set && (get || PyCallable_Check(h->real));
+    bool is_method =
+            !Py_TYPE(h->real)->tp_descr_set && (get || PyCallable_Check(h->real));
     if (h->rule->mode == MODE_DENY || !is_method)
         return refuse(h->rule, h->type, text_of(h->name));
     auto_refusal why;
