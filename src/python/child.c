@@ -141,8 +141,10 @@ static bool answer(const struct outcome *o, struct error *err)
     auto_buf notes = BUF((size_t)64 << 20);
     json_auto_t *object = json_pack("{s:i, s:b, s:b}", "exit", o->exit_code, "has_result",
             o->has_result, "timed_out", o->timed_out);
-    if (o->retry_network)
+    if (o->retry_network) {
         json_object_set_new(object, "retry", json_string("network"));
+        json_object_set(object, "modules", o->modules);
+    }
     if (o->images)
         json_object_set(object, "images", o->images);
     hook_take_notes(object);

@@ -426,13 +426,22 @@ static bool is_standard(struct str name)
     return found > 0;
 }
 
-static bool may_use_sockets(struct str name)
+/* What is not of the library is noted, once. */
+static bool may_use_sockets(struct str name, json_t *modules)
 {
-    return name.len && (!is_standard(name) || is_network_module(name));
+    struct str rest = name, top = str_cut(&rest, '.');
+    if (!name.len || is_standard(name))
+        return is_network_module(name);
+    for (size_t i = 0; i < json_array_size(modules); i++)
+        if (str_eq(json_str(json_array_get(modules, i)), top))
+            return true;
+    json_array_append_new(modules, json_text(top));
+    return true;
 }
 
-static bool import_may_use_sockets(PyObject *node, struct str from)
+static bool import_may_use_sockets(PyObject *node, struct str from, json_t *modules)
 {
+    bool found = false;
     auto_ref *names = field(node, "names");
     Py_ssize_t count = names && PyList_CheckExact(names) ? PyList_GET_SIZE(names) : 0;
     for (Py_ssize_t i = 0; i < count; i++) {
@@ -441,14 +450,14 @@ static bool import_may_use_sockets(PyObject *node, struct str from)
         if (from.len)
             buf_addf(&whole, "%.*s.", STR_ARG(from));
         buf_add(&whole, text_of(name));
-        if (may_use_sockets(buf_str(&whole)))
-            return true;
+        found = may_use_sockets(buf_str(&whole), modules) || found;
     }
-    return false;
+    return found;
 }
 
-bool rules_needs_network(PyObject *tree)
+bool rules_needs_network(PyObject *tree, json_t *modules)
 {
+    bool found = false;
     AUTO(walk_finish) struct walk walk = { .statements_only = true };
     add_node(&walk, tree);
     for (PyObject *node; (node = walk_next(&walk));) {
@@ -456,10 +465,10 @@ bool rules_needs_network(PyObject *tree)
         if (kind != KIND_IMPORT && kind != KIND_IMPORT_FROM)
             continue;
         auto_ref *module = kind == KIND_IMPORT_FROM ? field(node, "module") : NULL;
-        if (may_use_sockets(text_of(module)) ||
-                import_may_use_sockets(node, text_of(module)))
-            return true;
+        struct str from = text_of(module);
+        found = may_use_sockets(from, modules) || found;
+        found = import_may_use_sockets(node, from, modules) || found;
     }
     PyErr_Clear();
-    return false;
+    return found;
 }

@@ -4,6 +4,7 @@
 #ifndef PYTHON_RULES_H
 #define PYTHON_RULES_H
 
+#include "base/json.h"
 #include "python/guard.h"
 
 /* Once, after the `ast` module has been loaded.  False: an exception is set. */
@@ -17,7 +18,8 @@ MUST_CHECK bool rules_init(void);
 MUST_CHECK bool rules_check(PyObject *tree, struct buf *violations);
 
 /* Does it import what may use sockets: a package, or one of the standard library's
- * modules about the network? */
-bool rules_needs_network(PyObject *tree);
+ * modules about the network?  `modules`, a JSON array, gets the first names of what is
+ * not of that library. */
+bool rules_needs_network(PyObject *tree, json_t *modules);
 
 #endif

@@ -35,6 +35,7 @@ void outcome_finish(struct outcome *o)
 {
     buf_finish(&o->result);
     json_decref(o->images);
+    json_decref(o->modules);
 }
 
 static PyObject *get(const char *module, const char *name)
@@ -314,7 +315,8 @@ static bool start(const struct snippet *s, struct outcome *out)
         out->exit_code = 1;
         return violations.len;
     }
-    if (guard.armed && !guard.setup->network && rules_needs_network(tree)) {
+    out->modules = json_array();
+    if (guard.armed && !guard.setup->network && rules_needs_network(tree, out->modules)) {
         out->retry_network = true;
         return true;
     }

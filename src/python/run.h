@@ -17,6 +17,7 @@ struct outcome {
     int exit_code;
     bool has_result, timed_out;
     bool retry_network; /* nothing ran: it imports what needs a process with network */
+    json_t *modules;    /* then: first names of what it imports beside the library */
     struct buf result;  /* repr() of the last expression */
     json_t *images;     /* array of {"mime", "data"}, base64; or NULL */
 };

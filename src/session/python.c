@@ -182,15 +182,30 @@ static void run_with_network(struct python_run *run)
     pump(network);
 }
 
+/* Has it what it imports?  Then it is run where the network is. */
+static bool can_import(const struct python *python, struct str notes)
+{
+    struct error unused;
+    json_auto_t *object = NULL;
+    if (!python->config.can_import || !json_parse(notes, &object, &unused))
+        return true;
+    const json_t *modules = json_object_get(object, "modules");
+    return !json_is_array(modules) ||
+           python->config.can_import(python->config.import_user, modules);
+}
+
 static void on_child_answered(
         void *user, struct child *c, struct python_result *result, bool wants_network)
 {
     struct profile *p = user;
     struct python_run *run = TAKE(find_place(p, c)->run);
-    if (run && wants_network)
+    if (run && wants_network && can_import(p->python, result->notes)) {
         run_with_network(run);
-    else if (run)
+    } else if (run) {
+        if (wants_network)
+            result->end = PYTHON_NOT_YET;
         tell(run, result);
+    }
     if (p->first)
         pump(p);
     else

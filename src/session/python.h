@@ -39,6 +39,11 @@ struct python_config {
     struct str setup, network_setup;        /* JSON of policy/python-setup.h */
     const struct python_broker_fns *broker; /* NULL: no commands can be started */
     void *broker_user;
+    /* A snippet is about to be run that imports these modules beside the standard library
+     * (an array of first names).  False: they are not there yet; the run ends with
+     * PYTHON_NOT_YET, and nothing of it has been run.  NULL: whoever misses one fails. */
+    bool (*can_import)(void *user, const json_t *modules);
+    void *import_user;
     /* Events of `serve --debug`, as they come; NULL: they are dropped. */
     void (*event)(void *user, const json_t *event);
     void *event_user;
@@ -52,10 +57,11 @@ struct python_request {
 };
 
 enum python_end {
-    PYTHON_ENDED,      /* by itself; exit_code is its own */
-    PYTHON_TIMED_OUT,  /* softly or not */
-    PYTHON_DIED,       /* killed or broken; exit_code is minus the signal */
-    PYTHON_NOT_STARTED /* `error` says why */
+    PYTHON_ENDED,       /* by itself; exit_code is its own */
+    PYTHON_TIMED_OUT,   /* softly or not */
+    PYTHON_DIED,        /* killed or broken; exit_code is minus the signal */
+    PYTHON_NOT_STARTED, /* `error` says why */
+    PYTHON_NOT_YET      /* "modules" of `notes` are not all there, said can_import */
 };
 
 struct python_result {
