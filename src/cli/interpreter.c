@@ -3,8 +3,13 @@
 #include "base/wire.h"
 #include "broker/spawn.h"
 #include "policy/environ.h"
+#include "policy/log/audit.h"
 #include "policy/python-setup.h"
+#include "session/packages.h"
+#include "session/python-broker.h"
+#include "tool/record.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -31,40 +36,139 @@ const char *const *helper_env(struct arena *arena)
     return env;
 }
 
-static struct str write_setup(const struct python_setup *setup, struct arena *arena)
+struct interpreter {
+    struct arena *arena;
+    struct interpreter_request request;
+    const char *const *env; /* of snippets */
+    char *program;          /* NULL: it is not installed */
+    struct run_python_config config;
+    struct python_broker *broker;
+    struct packages *packages;
+    interpreter_renew_fn *renew;
+    void *user;
+};
+
+static void on_event(void *user, const json_t *event)
 {
-    auto_buf json = BUF(WIRE_MAX_MESSAGE / 2);
-    python_setup_write(setup, &json);
-    return arena_str(arena, buf_str(&json));
+    const struct interpreter *i = user;
+    record_python_event(i->request.audit, event);
 }
 
-void interpreter_find(const struct interpreter_request *request, struct arena *arena,
-        struct interpreter *out)
+static void on_progress(void *user, struct str line)
+{
+    const struct interpreter *i = user;
+    fprintf(stderr, "%s: %.*s\n", i->request.name, STR_ARG(line));
+}
+
+static struct str write_setup(struct interpreter *i, bool network)
+{
+    struct packages_paths paths = { NULL, 0 };
+    if (i->packages)
+        paths = packages_paths(i->packages);
+    const struct python_setup setup = {
+        .paths = i->request.paths,
+        .policy = i->request.policy,
+        .sys_path = paths.items,
+        .sys_path_count = paths.count,
+        .trusted = paths.items,
+        .trusted_count = paths.count,
+        .env = i->env,
+        .network = network,
+        .events = audit_wants_events(i->request.audit),
+        .hashes = i->request.hashes,
+    };
+    auto_buf json = BUF(WIRE_MAX_MESSAGE / 2);
+    python_setup_write(&setup, &json);
+    return arena_str(i->arena, buf_str(&json));
+}
+
+static void on_packages_changed(void *user)
+{
+    struct interpreter *i = user;
+    struct str plain = write_setup(i, false), network = write_setup(i, true);
+    i->renew(i->user, plain, network);
+}
+
+static const char *tell_missing(struct arena *arena, const struct error *err)
+{
+    return arena_printf(arena,
+            "Python is not installed here: %s. %s Where paddock was built without "
+            "python3-embed (Debian: libpython3-dev), build it again with it. The other "
+            "tools work.",
+            err->message, err->hint);
+}
+
+static void open_broker(struct interpreter *i, uv_loop_t *loop)
+{
+    const struct interpreter_request *r = &i->request;
+    const struct python_broker_config config = { .loop = loop,
+        .launcher = r->launcher,
+        .policy = r->policy,
+        .paths = r->paths,
+        .commands = r->commands,
+        .audit = r->audit };
+    i->broker = python_broker_create(&config);
+    i->config.python.broker = &python_broker_fns;
+    i->config.python.broker_user = i->broker;
+}
+
+static void open_packages(struct interpreter *i, uv_loop_t *loop)
+{
+    const struct packages_config config = { .loop = loop,
+        .launcher = i->request.launcher,
+        .policy = i->request.policy,
+        .env = (const char *const *)environ,
+        .progress = on_progress,
+        .changed = on_packages_changed,
+        .user = i };
+    i->packages = packages_create(&config);
+    i->config.packages = i->request.installs ? i->packages : NULL;
+}
+
+struct interpreter *interpreter_open(uv_loop_t *loop,
+        const struct interpreter_request *request, interpreter_renew_fn *renew,
+        void *user)
 {
     struct error err;
-    *out = (struct interpreter){ .program = NULL };
-    if (!helper_find(PROGRAM, &out->program, &err)) {
-        out->missing = arena_printf(arena,
-                "Python is not installed here: %s. %s Where paddock was built without "
-                "python3-embed (Debian: libpython3-dev), build it again with it. The "
-                "other tools work.",
-                err.message, err.hint);
-        return;
+    struct interpreter *i = xcalloc(1, sizeof(*i));
+    i->arena = arena_create();
+    i->request = *request;
+    i->renew = renew;
+    i->user = user;
+    i->config.policy = request->policy;
+    i->config.python.loop = loop;
+    if (!helper_find(PROGRAM, &i->program, &err)) {
+        i->config.missing = tell_missing(i->arena, &err);
+        return i;
     }
-    struct python_setup setup = {
-        .paths = request->paths,
-        .policy = request->policy,
-        .env = env_snapshot(request->policy, NULL, environ, arena),
-        .events = request->events,
-        .hashes = request->hashes,
-    };
-    out->setup = write_setup(&setup, arena);
-    setup.network = true;
-    out->network_setup = write_setup(&setup, arena);
+    i->env = env_snapshot(request->policy, NULL, environ, i->arena);
+    if (request->launcher) {
+        open_broker(i, loop);
+        open_packages(i, loop);
+    }
+    i->config.python.program = i->program;
+    i->config.python.env = helper_env(i->arena);
+    i->config.python.setup = write_setup(i, false);
+    i->config.python.network_setup = write_setup(i, true);
+    i->config.python.event = audit_wants_events(request->audit) ? on_event : NULL;
+    i->config.python.event_user = i;
+    return i;
 }
 
-void interpreter_finish(struct interpreter *i)
+const struct run_python_config *interpreter_config(const struct interpreter *i)
 {
+    return &i->config;
+}
+
+void interpreter_close(struct interpreter *i)
+{
+    if (!i)
+        return;
+    if (i->broker)
+        python_broker_destroy(i->broker);
+    if (i->packages)
+        packages_destroy(i->packages);
+    arena_destroy(i->arena);
     free(i->program);
-    i->program = NULL;
+    free(i);
 }

@@ -11,6 +11,7 @@ static const char usage[] =
         "  --workspace DIR    the same as WORKSPACE\n"
         "  --tools LIST       offer only these, separated by commas\n"
         "  --debug            record every decision in .pyddock/tmp/audit.jsonl\n"
+        "  --no-install       do not install the packages of [imports] that are missing\n"
         "  --transport stdio  how the client is reached (http is not in this build yet)\n"
         "  --help             print this text\n";
 

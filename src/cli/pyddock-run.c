@@ -5,8 +5,6 @@
 #include "cli/interpreter.h"
 #include "cli/workspace.h"
 #include "policy/log/audit.h"
-#include "session/python.h"
-#include "tool/record.h"
 #include "tool/time-limit.h"
 
 #include <signal.h>
@@ -42,7 +40,6 @@ struct options {
 struct run {
     uv_loop_t loop;
     const struct policy *policy;
-    struct audit *audit;
     struct python *python;
     unsigned timeout_ms;
     bool ended;
@@ -173,11 +170,6 @@ static void on_done(void *user, const struct python_result *result)
     r->ended = true;
 }
 
-static void on_event(void *user, const json_t *event)
-{
-    record_python_event(user, event);
-}
-
 static json_t *argument_list(const struct options *o)
 {
     json_t *list = json_array();
@@ -204,24 +196,24 @@ static bool run_loop(struct run *r, const struct options *o, struct error *err)
     return true;
 }
 
-static bool run_snippet(struct run *r, const struct options *o,
-        const struct interpreter *interpreter, struct arena *arena, struct error *err)
+static void on_renew(
+        void *user UNUSED, struct str setup UNUSED, struct str network_setup UNUSED)
 {
-    if (!interpreter->program)
-        return error_set(err, ERR_NOT_FOUND, "%s", interpreter->missing);
-    const struct python_config config = { .loop = &r->loop,
-        .program = interpreter->program,
-        .env = helper_env(arena),
-        .setup = interpreter->setup,
-        .network_setup = interpreter->network_setup,
-        .event = audit_wants_events(r->audit) ? on_event : NULL,
-        .event_user = r->audit };
-    signal(SIGPIPE, SIG_IGN);
-    signal(SIGXFSZ, SIG_IGN);
+}
+
+static bool run_snippet(struct run *r, const struct options *o,
+        const struct interpreter_request *request, struct error *err)
+{
     uv_loop_init(&r->loop);
-    r->python = python_create(&config);
-    bool ran = run_loop(r, o, err);
-    python_destroy(r->python);
+    struct interpreter *interpreter = interpreter_open(&r->loop, request, on_renew, r);
+    const struct run_python_config *config = interpreter_config(interpreter);
+    bool ran = !config->missing || error_set(err, ERR_NOT_FOUND, "%s", config->missing);
+    if (ran) {
+        r->python = python_create(&config->python);
+        ran = run_loop(r, o, err);
+        python_destroy(r->python);
+    }
+    interpreter_close(interpreter);
     uv_run(&r->loop, UV_RUN_DEFAULT);
     uv_loop_close(&r->loop);
     return ran;
@@ -230,24 +222,27 @@ static bool run_snippet(struct run *r, const struct options *o,
 static bool run(const struct options *o, int *status, struct error *err)
 {
     auto_arena *arena = arena_create();
+    auto_free char *launcher = NULL;
     const struct workspace_request request = { ".", o->config, o->debug };
     struct workspace w;
     /* Our memory and environment hold what no command of the same user is to read. */
     prctl(PR_SET_DUMPABLE, 0);
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN); /* a log that may not grow is an error, not our end */
     if ((is_file_name(o->code) && !check_file(o->code, err)) ||
+            !helper_find("paddock-launch", &launcher, err) ||
             !workspace_open(&request, arena, &w, err))
         return false;
-    const struct interpreter_request wanted = {
-        .policy = w.policy, .paths = w.paths, .events = audit_wants_events(w.audit)
-    };
-    struct interpreter interpreter;
-    interpreter_find(&wanted, arena, &interpreter);
+    const struct interpreter_request python = { .name = NAME,
+        .policy = w.policy,
+        .paths = w.paths,
+        .commands = w.commands,
+        .launcher = launcher,
+        .audit = w.audit };
     struct run r = { .policy = w.policy,
-        .audit = w.audit,
         .timeout_ms = o->timeout_ms ? o->timeout_ms : w.policy->timeout_ms };
-    bool ran = run_snippet(&r, o, &interpreter, arena, err);
+    bool ran = run_snippet(&r, o, &python, err);
     *status = r.status;
-    interpreter_finish(&interpreter);
     audit_close(w.audit);
     return ran;
 }

@@ -19,6 +19,7 @@ static const char serve_usage[] =
         "  --workspace DIR    the workspace (default: the current folder)\n"
         "  --tools LIST       offer only these tools, separated by commas\n"
         "  --debug            record every decision in .pyddock/tmp/audit.jsonl\n"
+        "  --no-install       do not install the packages of [imports] that are missing\n"
         "  --transport stdio  how the client is reached (http is not in this build yet)\n"
         "  --help             print this text\n";
 

@@ -1,9 +1,7 @@
 #include "cli/serve.h"
 
 #include "base/wire.h"
-#include "cli/interpreter.h"
 #include "protocol/mcp.h"
-#include "tool/record.h"
 #include "transport/stdio.h"
 
 #include <signal.h>
@@ -23,6 +21,7 @@ struct serve {
     char *worker,
             *launcher; /* programs; the second is NULL if nothing is to be started */
     struct toolset *tools;
+    struct interpreter *interpreter; /* NULL: no tool needs it */
     struct dispatch *dispatch;
     struct mcp *mcp; /* NULL: closed */
     struct stdio *stdio;
@@ -36,6 +35,7 @@ static void stop(struct serve *s, unsigned grace_ms)
         return;
     mcp_close(TAKE(s->mcp));
     dispatch_destroy(TAKE(s->dispatch));
+    interpreter_close(TAKE(s->interpreter));
     stdio_close(s->stdio, grace_ms);
     for (size_t i = 0; i < ARRAY_LEN(signals); i++)
         uv_close((uv_handle_t *)&s->watchers[i], NULL);
@@ -110,27 +110,23 @@ static const int *root_fds(const struct setup *setup, struct arena *arena,
     return fds;
 }
 
-static void on_python_event(void *user, const json_t *event)
+static void on_renew(void *user, struct str setup, struct str network_setup)
 {
-    record_python_event(user, event);
+    struct serve *s = user;
+    if (s->dispatch)
+        dispatch_renew_python(s->dispatch, setup, network_setup);
 }
 
-/* The interpreter of run_python; without a policy there is none. */
-static struct run_python_config python_config(
-        struct serve *s, const struct serve_config *config, struct arena *arena)
+/* Without a policy there is no Python. */
+static struct run_python_config open_python(
+        struct serve *s, const struct serve_config *config)
 {
-    const struct interpreter *i = config->interpreter;
-    if (!i)
+    if (!toolset_has_place(s->tools, TOOL_IN_PYTHON))
         return (struct run_python_config){ .policy = NULL };
-    return (struct run_python_config){ .policy = config->tools.policy,
-        .missing = i->missing,
-        .python = { .loop = &s->loop,
-                .program = i->program,
-                .env = helper_env(arena),
-                .setup = i->setup,
-                .network_setup = i->network_setup,
-                .event = audit_wants_events(config->audit) ? on_python_event : NULL,
-                .event_user = config->audit } };
+    struct interpreter_request request = *config->python;
+    request.launcher = s->launcher;
+    s->interpreter = interpreter_open(&s->loop, &request, on_renew, s);
+    return *interpreter_config(s->interpreter);
 }
 
 static struct dispatch *open_dispatch(
@@ -158,7 +154,7 @@ static struct dispatch *open_dispatch(
                 .paths = config->paths,
                 .commands = config->commands,
                 .audit = config->audit },
-        .python = python_config(s, config, arena),
+        .python = open_python(s, config),
         .audit = config->audit,
         .session = str_of(arena_printf(arena, "stdio-%d", getpid())) };
     return dispatch_create(&dispatch);
@@ -170,7 +166,8 @@ static bool prepare(struct serve *s, const struct serve_config *config, struct e
     if (!toolset_create(&config->tools, &s->tools, err) ||
             !helper_find(WORKER, &s->worker, err))
         return false;
-    bool starts = toolset_has_place(s->tools, TOOL_IN_SERVER);
+    bool starts = toolset_has_place(s->tools, TOOL_IN_SERVER) ||
+                  toolset_has_place(s->tools, TOOL_IN_PYTHON);
     if (starts && !helper_find(LAUNCHER, &s->launcher, err))
         return false;
     uv_loop_init(&s->loop);

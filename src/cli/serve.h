@@ -4,6 +4,7 @@
 #ifndef CLI_SERVE_H
 #define CLI_SERVE_H
 
+#include "cli/interpreter.h"
 #include "policy/setup.h"
 #include "tool/dispatch.h"
 
@@ -11,9 +12,9 @@ struct serve_config {
     const char *instructions;  /* for the model */
     const struct setup *setup; /* its local roots have descriptors of this process */
     struct toolset_config tools;
-    const struct path_policy *paths;       /* these three: NULL with mcpath */
-    const struct command_policy *commands; /* what run_shell asks */
-    const struct interpreter *interpreter; /* the same */
+    const struct path_policy *paths;          /* these three: NULL with mcpath */
+    const struct command_policy *commands;    /* what run_shell asks */
+    const struct interpreter_request *python; /* its launcher is found here */
     struct audit *audit;
 };
 

@@ -3,7 +3,6 @@
 #include "base/log.h"
 #include "cli/cli.h"
 #include "cli/flags.h"
-#include "cli/interpreter.h"
 #include "cli/location.h"
 #include "cli/serve.h"
 #include "policy/config/config.h"
@@ -20,7 +19,7 @@ struct workspace_options {
     const struct workspace_face *face;
     const char *workspace; /* NULL: not given */
     const char *only;
-    bool debug;
+    bool debug, no_install;
 };
 
 static bool set_workspace(void *user, const char *value, struct error *err)
@@ -55,6 +54,14 @@ static bool set_debug(void *user, const char *unused UNUSED, struct error *err U
     return true;
 }
 
+static bool set_no_install(
+        void *user, const char *unused UNUSED, struct error *err UNUSED)
+{
+    struct workspace_options *o = user;
+    o->no_install = true;
+    return true;
+}
+
 static bool set_transport(void *user UNUSED, const char *value, struct error *err)
 {
     return !strcmp(value, "stdio") ||
@@ -65,6 +72,7 @@ static bool set_transport(void *user UNUSED, const char *value, struct error *er
 static const struct flag table[] = {
     { "--debug", false, set_debug },
     { "--help", false, NULL },
+    { "--no-install", false, set_no_install },
     { "--tools", true, set_tools },
     { "--transport", true, set_transport },
     { "--workspace", true, set_workspace },
@@ -141,12 +149,13 @@ static bool serve(const struct workspace_options *o, struct error *err)
         .events = audit_wants_events(w.audit),
         .hashes = w.audit && w.policy->audit_log.path.len,
         .programs = w.policy->has_shell && (!o->only || strstr(o->only, "run_shell")) };
-    const struct interpreter_request wanted = { .policy = w.policy,
+    const struct interpreter_request python = { .name = o->face->name,
+        .policy = w.policy,
         .paths = w.paths,
-        .events = setup.events,
-        .hashes = setup.hashes };
-    struct interpreter interpreter;
-    interpreter_find(&wanted, arena, &interpreter);
+        .commands = w.commands,
+        .audit = w.audit,
+        .hashes = setup.hashes,
+        .installs = !o->no_install };
     const struct serve_config config = {
         .instructions = o->face->instructions,
         .setup = &setup,
@@ -156,11 +165,10 @@ static bool serve(const struct workspace_options *o, struct error *err)
                 .policy = w.policy },
         .paths = w.paths,
         .commands = w.commands,
-        .interpreter = &interpreter,
+        .python = &python,
         .audit = w.audit,
     };
     bool served = serve_stdio(&config, err);
-    interpreter_finish(&interpreter);
     audit_close(w.audit);
     return served;
 }

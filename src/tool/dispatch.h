@@ -30,6 +30,10 @@ struct dispatch *dispatch_create(const struct dispatch_config *config);
 /* Start the processes that the first calls need, so that these find them ready. */
 void dispatch_warm(struct dispatch *d);
 
+/* As run_python_renew(); nothing if that tool is not offered. */
+void dispatch_renew_python(
+        struct dispatch *d, struct str setup, struct str network_setup);
+
 /* Borrowed. */
 struct dispatch_reply {
     bool is_error;

@@ -5,9 +5,17 @@
 #include "tool/report.h"
 #include "tool/time-limit.h"
 
+/* An interpreter that was told something, and is not told anything else later. */
+struct engine {
+    struct engine *next;
+    struct python *python;
+    size_t runs;
+};
+
 struct snippet_call {
     struct snippet_call *next;
     struct run_python *owner;
+    struct engine *engine;
     struct python_run *run; /* NULL: there is nothing to run, only to answer */
     uv_timer_t timer;       /* for answers that are known at once */
     unsigned timeout_ms;
@@ -20,7 +28,9 @@ struct snippet_call {
 
 struct run_python {
     struct run_python_config config;
-    struct python *python; /* NULL: the program is missing */
+    struct engine *engines; /* the newest is first; NULL: the program is missing */
+    uv_timer_t sweeper;     /* of engines that are not needed any more */
+    bool installs;          /* the packages have been asked for */
     struct snippet_call *calls;
 };
 
@@ -31,6 +41,31 @@ static void on_timer_closed(uv_handle_t *handle)
     json_decref(c->notes);
     buf_finish(&c->text);
     free(c);
+}
+
+static void on_sweep(uv_timer_t *timer)
+{
+    struct run_python *r = timer->data;
+    struct engine **at = r->engines ? &r->engines->next : &r->engines;
+    while (*at) {
+        struct engine *e = *at;
+        if (e->runs) {
+            at = &e->next;
+            continue;
+        }
+        *at = e->next;
+        python_destroy(e->python);
+        free(e);
+    }
+}
+
+/* It does not run any more. */
+static void leave_engine(struct snippet_call *c)
+{
+    struct engine *e = TAKE(c->engine);
+    c->run = NULL;
+    if (e && !--e->runs && e != c->owner->engines)
+        uv_timer_start(&c->owner->sweeper, on_sweep, 0, 0);
 }
 
 /* Take it off the list; it is freed when the loop has let go of it. */
@@ -173,7 +208,7 @@ static void on_python_done(void *user, const struct python_result *result)
     struct snippet_call *c = user;
     bool ended = result->end == PYTHON_ENDED || result->end == PYTHON_DIED;
     int exit_code = ended ? result->exit_code : 1;
-    c->run = NULL;
+    leave_engine(c);
     parse_notes(c, result->notes);
     write_report(c, result, exit_code);
     /* A snippet that dealt with a refusal has done what it was meant to do. */
@@ -197,6 +232,18 @@ static struct snippet_call *create_call(
     return c;
 }
 
+/* Hand it to the newest interpreter. */
+static bool run(
+        struct snippet_call *c, const struct python_request *request, struct error *err)
+{
+    struct engine *e = c->owner->engines;
+    if (!python_run(e->python, request, on_python_done, c, &c->run, err))
+        return false;
+    c->engine = e;
+    e->runs++;
+    return true;
+}
+
 bool run_python_start(struct run_python *r, const json_t *args, snippet_done_fn *done,
         void *user, struct snippet_call **out, struct error *err)
 {
@@ -205,12 +252,12 @@ bool run_python_start(struct run_python *r, const json_t *args, snippet_done_fn 
     auto_buf why = BUF((size_t)1 << 16);
     bool fine = read_request(args, &request, &why) &&
                 time_limit_read(r->config.policy, args, &c->timeout_ms, &why);
-    if (fine && !r->python)
+    if (fine && !r->engines)
         buf_add(&why, str_of(r->config.missing));
     request.timeout_ms = c->timeout_ms;
     if (why.len) {
         refuse(c, buf_str(&why));
-    } else if (!python_run(r->python, &request, on_python_done, c, &c->run, err)) {
+    } else if (!run(c, &request, err)) {
         forget(c);
         return false;
     }
@@ -221,31 +268,71 @@ bool run_python_start(struct run_python *r, const json_t *args, snippet_done_fn 
 void run_python_cancel(struct snippet_call *c)
 {
     if (c->run)
-        python_cancel(c->owner->python, TAKE(c->run));
+        python_cancel(c->engine->python, c->run);
+    leave_engine(c);
     forget(c);
+}
+
+/* What is missing is installed while the client goes on. */
+static void start_packages(struct run_python *r)
+{
+    if (r->config.packages && !r->installs)
+        packages_start(r->config.packages);
+    r->installs = true;
+}
+
+static void add_engine(struct run_python *r)
+{
+    struct engine *e = xcalloc(1, sizeof(*e));
+    *e = (struct engine){ r->engines, python_create(&r->config.python), 0 };
+    r->engines = e;
 }
 
 struct run_python *run_python_create(const struct run_python_config *config)
 {
     struct run_python *r = xcalloc(1, sizeof(*r));
     r->config = *config;
+    uv_timer_init(config->python.loop, &r->sweeper);
+    r->sweeper.data = r;
     if (config->python.program)
-        r->python = python_create(&config->python);
+        add_engine(r);
     return r;
 }
 
 void run_python_warm(struct run_python *r)
 {
-    if (r->python)
-        python_warm(r->python);
+    if (r->engines)
+        python_warm(r->engines->python);
+    start_packages(r);
+}
+
+void run_python_renew(struct run_python *r, struct str setup, struct str network_setup)
+{
+    if (!r->engines)
+        return;
+    r->config.python.setup = setup;
+    r->config.python.network_setup = network_setup;
+    add_engine(r);
+    python_warm(r->engines->python);
+    uv_timer_start(&r->sweeper, on_sweep, 0, 0);
+}
+
+static void on_sweeper_closed(uv_handle_t *handle)
+{
+    free(handle->data);
 }
 
 void run_python_destroy(struct run_python *r)
 {
     if (!r)
         return;
-    python_destroy(r->python);
+    while (r->engines) {
+        struct engine *e = r->engines;
+        r->engines = e->next;
+        python_destroy(e->python);
+        free(e);
+    }
     while (r->calls)
         forget(r->calls);
-    free(r);
+    uv_close((uv_handle_t *)&r->sweeper, on_sweeper_closed);
 }

@@ -9,6 +9,7 @@
 #define TOOL_RUN_PYTHON_H
 
 #include "policy/policy.h"
+#include "session/packages.h"
 #include "session/python.h"
 
 struct run_python;
@@ -19,6 +20,7 @@ struct run_python_config {
     const struct policy *policy;
     struct python_config python;
     const char *missing; /* why there is no python.program, and what to do; or NULL */
+    struct packages *packages; /* whose modules a snippet waits for; NULL: none */
 };
 
 /* How a call ended; borrowed. */
@@ -37,6 +39,10 @@ struct run_python *run_python_create(const struct run_python_config *config);
 
 /* Start the interpreter, so that the first call finds it ready. */
 void run_python_warm(struct run_python *r);
+
+/* Snippets that come from now on are run by an interpreter that has been told this (as in
+ * python_config); those that run go on. */
+void run_python_renew(struct run_python *r, struct str setup, struct str network_setup);
 
 /*
  * `args` passed the tool's schema.  `*out` is valid until `done` or run_python_cancel().

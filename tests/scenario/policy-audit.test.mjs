@@ -144,7 +144,7 @@ test('the log goes on after its owner moved it away', async (t) => {
 
 /** How a server ends that must not start. */
 function refusedStart(w, ...options) {
-  const { status, stdout, stderr } = spawnSync(pyddock, ['serve', '--workspace', w.root, ...options], {
+  const { status, stdout, stderr } = spawnSync(pyddock, ['serve', '--no-install', '--workspace', w.root, ...options], {
     input: '', encoding: 'utf8', env: { ...process.env, HOME: w.home }, timeout: 60000,
   });
   assert.equal(stdout, '');
@@ -178,7 +178,7 @@ test('a link in the place of the log is refused at start', async (t) => {
 test('a log that cannot be written says so once and fails no call', async (t) => {
   const w = await logged(t);
   const limit = 'ulimit -f 1; exec "$0" "$@"';
-  const server = new Server(t, 'bash', { args: ['-c', limit, pyddock, 'serve', '--workspace', w.root], env: { HOME: w.home } });
+  const server = new Server(t, 'bash', { args: ['-c', limit, pyddock, 'serve', '--no-install', '--workspace', w.root], env: { HOME: w.home } });
   const params = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 't', version: '1' } };
   server.send({ jsonrpc: '2.0', id: 0, method: 'initialize', params }, { jsonrpc: '2.0', method: 'notifications/initialized' });
   for (let id = 1; id <= 12; id++) {

@@ -233,7 +233,7 @@ test('a mistake in the policy stops the server and names file, line and key', as
   ];
   for (const [policy, expected] of variants) {
     const w = await workspace(t, { policy });
-    for (const [program, args] of [[pyddock, ['serve', '--workspace', w.root]], [paddock, ['policy', 'check', '--workspace', w.root]]]) {
+    for (const [program, args] of [[pyddock, ['serve', '--no-install', '--workspace', w.root]], [paddock, ['policy', 'check', '--workspace', w.root]]]) {
       const { status, stdout, stderr } = spawnSync(program, args, { input: '', encoding: 'utf8', env: { ...process.env, HOME: w.home }, timeout: 60000 });
       assert.notEqual(status, 0, policy);
       assert.match(stderr + (args[0] === 'policy' ? stdout : ''), expected);

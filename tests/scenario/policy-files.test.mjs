@@ -111,7 +111,7 @@ test('changes to one file at the same time are not lost', async (t) => {
 test('a change that does not fit leaves the file and its folder as they were', async (t) => {
   const w = await workspace(t, { files: { 'big.txt': '0123456789\n'.repeat(2000), 'run': ['', 0o755] } });
   await writeFile(join(w.root, 'run'), `#!/bin/sh\nulimit -f 32\nexec "$@"\n`);
-  const { tool } = await connect(t, kinds.at(-1), join(w.root, 'run'), [pyddock, 'serve', '--workspace', w.root], { HOME: w.home });
+  const { tool } = await connect(t, kinds.at(-1), join(w.root, 'run'), [pyddock, 'serve', '--no-install', '--workspace', w.root], { HOME: w.home });
   const before = await snapshot(w.top);
   const { isError, text: said } = await tool('fs_str_replace', { path: 'big.txt', oldStr: '0123456789\n'.repeat(2000), newStr: '0123456789X\n'.repeat(2000) });
   assert.equal(isError, true, said);

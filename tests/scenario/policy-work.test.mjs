@@ -183,7 +183,7 @@ test('mcpath leaves the policy alone that pyddock obeys in the same folder', asy
 test('a client without an environment starts a server that finds git', { skip: sanitized }, async (t) => {
   const w = await workspace(t, { files: { 'a.txt': 'x\n' }, repository: true });
   await writeFile(join(w.top, 'bare'), '#!/bin/sh\nexec /usr/bin/env -i "$@"\n', { mode: 0o755 });
-  const { tool } = await connect(t, kinds.at(-1), join(w.top, 'bare'), [pyddock, 'serve', '--workspace', w.root]);
+  const { tool } = await connect(t, kinds.at(-1), join(w.top, 'bare'), [pyddock, 'serve', '--no-install', '--workspace', w.root]);
   assert.equal((await tool('fs_readfile', { path: 'a.txt' })).text, '1| x\n');
   assert.match((await tool('run_shell', { command: 'git', args: ['status', '--short'] })).text, /--- EXIT CODE: 0 ---$/);
 });

@@ -75,7 +75,7 @@ async function workspace(t, override = policy) {
 }
 
 const serve = (t, root, { kind = 'SDK 1.x', program = pyddock, options = [] } = {}) =>
-  connect(t, kind, program, ['serve', '--workspace', root, ...options]);
+  connect(t, kind, program, ['serve', '--no-install', '--workspace', root, ...options]);
 
 const shell = (s, command, args = [], more = {}) => s.tool('run_shell', { command, args, ...more });
 
@@ -265,7 +265,7 @@ test('a long command keeps nothing else waiting', async (t) => {
 
 test('so many commands at once and no more', async (t) => {
   const root = await workspace(t);
-  const server = new Server(t, pyddock, { args: ['serve', '--workspace', root] });
+  const server = new Server(t, pyddock, { args: ['serve', '--no-install', '--workspace', root] });
   const call = (id, command, args) => ({ jsonrpc: '2.0', id, method: 'tools/call', params: { name: 'run_shell', arguments: { command, args } } });
   for (let id = 1; id <= 16; id++) server.send(call(id, 'sleep', ['50']));
   server.send(call(17, 'echo', ['x']));
@@ -281,7 +281,7 @@ test('so many commands at once and no more', async (t) => {
 test('a server that ends, in whatever way, leaves no command', async (t) => {
   for (const signal of ['SIGKILL', 'SIGTERM', 'end of input']) {
     const root = await workspace(t);
-    const server = new Server(t, pyddock, { args: ['serve', '--workspace', root] });
+    const server = new Server(t, pyddock, { args: ['serve', '--no-install', '--workspace', root] });
     server.send({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'run_shell', arguments: { command: 'tools/beat.sh', args: ['beats'] } } });
     while (!await stat(join(root, 'beats')).catch(() => null)) await sleep(20);
     if (signal === 'end of input') server.child.stdin.end();

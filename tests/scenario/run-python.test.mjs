@@ -147,7 +147,7 @@ test('a call that is cancelled ends', { skip }, async (t) => {
 
 test('no interpreter is started before the client has said who it is', { skip }, async (t) => {
   const w = await workspace(t);
-  const server = new Server(t, pyddock, { args: ['serve', '--workspace', w.root], env: { HOME: w.home } });
+  const server = new Server(t, pyddock, { args: ['serve', '--no-install', '--workspace', w.root], env: { HOME: w.home } });
   server.send({ jsonrpc: '2.0', id: 1, method: 'ping' });
   await server.reply(1);
   assert.deepEqual(descendants(server.child.pid, 'paddock-python'), []);
@@ -185,7 +185,7 @@ test('without the interpreter only run_python says so', async (t) => {
   symlinkSync('paddock', join(bin, 'pyddock'));
   for (const name of ['worker/paddock-worker', 'launch/paddock-launch'])
     cpSync(join(build, 'src', name), join(helpers, name.split('/')[1]));
-  const { client, tool } = await connect(t, kinds.at(-1), join(bin, 'pyddock'), ['serve', '--workspace', w.root], { HOME: w.home });
+  const { client, tool } = await connect(t, kinds.at(-1), join(bin, 'pyddock'), ['serve', '--no-install', '--workspace', w.root], { HOME: w.home });
   const { tools } = await client.listTools();
   assert.ok(tools.some(({ name }) => name === 'run_python'));
   const reply = await tool('run_python', { code: '1' });

@@ -50,7 +50,7 @@ export async function workspace(t, { policy = '', files = {}, repository = false
 
 /** A client of `pyddock serve` (or, with `face: 'paddock'`, of all tools). */
 export async function serve(t, w, { kind = kinds.at(-1), face = 'pyddock', options = [], env = {} } = {}) {
-  const [program, args] = face === 'pyddock' ? [pyddock, ['serve', '--workspace', w.root]] : [paddock, ['serve', w.root]];
+  const [program, args] = face === 'pyddock' ? [pyddock, ['serve', '--no-install', '--workspace', w.root]] : [paddock, ['serve', '--no-install', w.root]];
   const s = await connect(t, kind, program, [...args, ...options], { HOME: w.home, ...env });
   return {
     ...s,
