@@ -1,6 +1,7 @@
 #include "python/hook.h"
 #include "python/imports.h"
 #include "python/run.h"
+#include "python/script.h"
 #include "python/zygote.h"
 
 #include "base/json.h"
@@ -16,6 +17,10 @@
 #define MAX_MEMORY    ((uint64_t)8 << 30)
 #define MAX_FILE_SIZE ((uint64_t)4 << 30)
 #define MAX_FILES     1024
+
+/* Of a reply: its text, and its notes with the images. */
+#define MAX_RESULT ((size_t)1 << 20)
+#define MAX_NOTES  ((size_t)16 << 20)
 
 /* Tests of what the kernel holds by itself have a program without any rule. */
 #ifdef PYTHON_WITHOUT_RULES
@@ -136,22 +141,98 @@ static void close_streams(void)
     dup2(null, STDERR_FILENO);
 }
 
-static bool answer(const struct outcome *o, struct error *err)
+/* What a reply shows is cut much shorter by the server. */
+static struct str cut_result(const struct outcome *o)
 {
-    auto_buf notes = BUF((size_t)64 << 20);
-    json_auto_t *object = json_pack("{s:i, s:b, s:b}", "exit", o->exit_code, "has_result",
-            o->has_result, "timed_out", o->timed_out);
+    struct str all = buf_str(&o->result);
+    size_t len = all.len < MAX_RESULT ? all.len : MAX_RESULT;
+    while (len < all.len && len && ((unsigned char)all.data[len] & 0xc0) == 0x80)
+        len--; /* not within a character */
+    return str_sub(all, 0, len);
+}
+
+/* As if Python itself had said it. */
+static void complain(struct buf *why)
+{
+    buf_addc(why, '\n');
+    for (struct str rest = buf_str(why); rest.len;) {
+        ssize_t n = write(STDERR_FILENO, rest.data, rest.len);
+        if (n < 0)
+            return;
+        rest = str_from(rest, (size_t)n);
+    }
+}
+
+/* What the server is told beside the result. */
+static void write_notes(const struct outcome *o, bool was_cut, json_t *notes)
+{
+    json_object_set_new(notes, "exit", json_integer(o->exit_code));
+    json_object_set_new(notes, "has_result", json_boolean(o->has_result));
+    json_object_set_new(notes, "timed_out", json_boolean(o->timed_out));
+    json_object_set_new(notes, "was_cut", json_boolean(was_cut));
     if (o->retry_network) {
-        json_object_set_new(object, "retry", json_string("network"));
-        json_object_set(object, "modules", o->modules);
+        json_object_set_new(notes, "retry", json_string("network"));
+        json_object_set(notes, "modules", o->modules);
     }
     if (o->images)
-        json_object_set(object, "images", o->images);
-    hook_take_notes(object);
-    json_write(object, &notes);
+        json_object_set(notes, "images", o->images);
+    hook_take_notes(notes);
+}
+
+static bool answer(const struct outcome *o, json_t *notes, struct error *err)
+{
+    struct str result = o->has_result ? cut_result(o) : STR("");
+    write_notes(
+            o, o->has_result && (o->result.full || result.len < o->result.len), notes);
+    auto_buf text = BUF(MAX_NOTES), why = BUF(256);
+    json_write(notes, &text);
+    if (text.full) {
+        buf_clear(&text);
+        json_object_del(notes, "images");
+        json_write(notes, &text);
+        buf_add(&why, STR("[paddock: the image is too large to be shown]"));
+        complain(&why);
+    }
+    close_streams();
     const struct wire_message reply = { WIRE_REPLY, 3,
-        { o->exit_code ? STR("1") : STR("0"), buf_str(&o->result), buf_str(&notes) } };
+        { o->exit_code ? STR("1") : STR("0"), result, buf_str(&text) } };
     return wire_send(CONTROL_FD, &reply, err);
+}
+
+/* The text of the snippet; false: it is a file that cannot be read, which is told. */
+static bool get_code(
+        const json_t *args, struct buf *script, struct str *code, json_t *notes)
+{
+    auto_buf why = BUF((size_t)1 << 16);
+    const json_t *file = json_object_get(args, "file");
+    *code = json_get_str(args, "code", STR(""));
+    if (!file)
+        return true;
+    if (!script_read(json_str(file), script, &why, notes)) {
+        complain(&why);
+        return false;
+    }
+    *code = buf_str(script);
+    return true;
+}
+
+static bool run_call(
+        const json_t *args, const struct confine_status *status, struct error *err)
+{
+    auto_buf script = BUF(SCRIPT_MAX_BYTES + 1);
+    json_auto_t *notes = json_object();
+    struct outcome outcome;
+    struct snippet snippet = {
+        .argv = json_object_get(args, "argv"),
+        .timeout_ms = (unsigned)json_integer_value(json_object_get(args, "timeout_ms")),
+        .seals = status->needs_seal,
+    };
+    outcome_init(&outcome);
+    if (get_code(args, &script, &snippet.code, notes))
+        run_snippet(&snippet, &outcome);
+    else
+        outcome.exit_code = 1;
+    return answer(&outcome, notes, err);
 }
 
 static bool work(const struct confine_status *status, struct error *err)
@@ -164,17 +245,8 @@ static bool work(const struct confine_status *status, struct error *err)
         return false;
     if (m.kind != WIRE_CALL || m.count != 2 || !json_parse(m.fields[1], &args, err))
         return error_set(err, ERR_INVALID, "expected a call");
-    struct outcome outcome;
-    outcome_init(&outcome);
-    const struct snippet snippet = {
-        .code = json_get_str(args, "code", STR("")),
-        .argv = json_object_get(args, "argv"),
-        .timeout_ms = (unsigned)json_integer_value(json_object_get(args, "timeout_ms")),
-        .seals = status->needs_seal,
-    };
-    run_snippet(&snippet, &outcome);
-    close_streams();
-    return answer(&outcome, err);
+    wire_reader_finish(&reader);
+    return run_call(args, status, err);
 }
 
 _Noreturn void child_main(
@@ -192,5 +264,7 @@ _Noreturn void child_main(
     guard.armed = HAS_RULES;
     run_warm_up();
     bool fine = send_ready(&own, &err) && work(&own, &err);
+    if (!fine && err.code != ERR_NOT_FOUND)
+        log_line(LOG_ERROR, "%s", err.message);
     _exit(fine ? 0 : 1);
 }

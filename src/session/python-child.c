@@ -20,8 +20,8 @@
 #define DRAIN_MS 200
 #define KILL_MS  1000
 
-#define MAX_RESULT  ((size_t)16 << 20)
-#define MAX_MESSAGE ((size_t)34 << 20) /* a reply with a long result and images */
+#define MAX_RESULT  ((size_t)2 << 20)
+#define MAX_MESSAGE ((size_t)20 << 20) /* a reply with images is the longest */
 #define MAX_EVENT   ((size_t)64 << 10)
 #define CHUNK       ((size_t)1 << 16)
 
@@ -51,7 +51,7 @@ struct child {
     int broker;            /* our end, until a run begins */
     void *broker_session;
     enum child_state state;
-    bool is_warm, is_gone, timed_out, has_reply;
+    bool is_warm, was_ready, has_closed, is_gone, timed_out, has_reply;
     int status; /* as from waitpid(), if it is gone */
     struct buf in;
     struct wire_message reply; /* looks into `in` */
@@ -141,7 +141,7 @@ static void fail(struct child *c, const char *why)
 {
     enter_over(c);
     if (c->events)
-        c->events->failed(c->user, c, why);
+        c->events->failed(c->user, c, c->was_ready, why);
     if (c->is_gone)
         tell_gone(c);
 }
@@ -251,14 +251,27 @@ static void stop(struct child *c)
     check_end(c);
 }
 
-/* It does what it must not, or has closed its socket. */
+/* It does what it must not. */
 static void break_off(struct child *c, const char *why)
 {
     set_why(c, why);
     if (c->state == CHILD_RUNNING)
         stop(c);
     else if (c->state < CHILD_RUNNING)
-        fail(c, why[0] ? why : "it ended");
+        fail(c, c->why);
+}
+
+/* It ends, or makes us end it; how is told when it is reaped. */
+static void on_closed(struct child *c)
+{
+    if (c->state == CHILD_RUNNING) {
+        stop(c);
+    } else if (c->state < CHILD_RUNNING) {
+        c->state = CHILD_STARTING;
+        c->has_closed = true;
+        kill_process(c);
+        arm(c, KILL_MS);
+    }
 }
 
 static void on_timer(uv_timer_t *timer)
@@ -268,7 +281,8 @@ static void on_timer(uv_timer_t *timer)
     case CHILD_STARTING:
         if (!c->pid && c->zygote)
             zygote_kill(c->zygote, "it does not answer");
-        break_off(c, "it was not ready in time");
+        break_off(c,
+                c->has_closed ? "it has closed its socket" : "it was not ready in time");
         break;
     case CHILD_RUNNING:
         c->timed_out = true;
@@ -286,11 +300,17 @@ static void on_timer(uv_timer_t *timer)
     }
 }
 
+bool child_is_starting(const struct child *c)
+{
+    return c->state == CHILD_STARTING && !c->has_closed;
+}
+
 static void check_ready(struct child *c)
 {
-    if (c->state != CHILD_STARTING || !c->is_warm || !c->pid)
+    if (!child_is_starting(c) || !c->is_warm || !c->pid)
         return;
     c->state = CHILD_READY;
+    c->was_ready = true;
     uv_timer_stop(&c->timer);
     c->events->ready(c->user, c);
 }
@@ -342,17 +362,13 @@ static void take_messages(struct child *c)
     struct str bytes = buf_str(&c->in);
     struct wire_message m;
     struct error unused;
-    bool got = true, good = true;
-    while (c->state < CHILD_DRAINING) {
-        good = wire_parse(&bytes, &m, &got, &unused);
-        if (!good || !got)
-            break;
-        good = on_message(c, &m);
-        if (!good)
-            break;
+    bool got = true;
+    while (got && c->state < CHILD_DRAINING) {
+        if (!wire_parse(&bytes, &m, &got, &unused))
+            break_off(c, "it sent a malformed message");
+        else if (got && !on_message(c, &m))
+            break_off(c, "it sent a message out of turn");
     }
-    if (!good)
-        break_off(c, "it sent a message out of turn");
     if (c->state == CHILD_DRAINING)
         check_end(c);
     if (c->has_reply)
@@ -375,7 +391,10 @@ static void on_control_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *unus
     struct child *c = stream->data;
     if (n < 0) {
         uv_read_stop(stream);
-        break_off(c, n == UV_ENOBUFS ? "its message is too long" : "");
+        if (n == UV_ENOBUFS)
+            break_off(c, "its message is too long");
+        else
+            on_closed(c);
     } else if (c->state < CHILD_DRAINING) {
         c->in.len += (size_t)n;
         take_messages(c);
@@ -448,11 +467,6 @@ void child_lose(struct child *c)
         tell_gone(c);
     else
         check_end(c);
-}
-
-bool child_is_starting(const struct child *c)
-{
-    return c->state == CHILD_STARTING;
 }
 
 bool child_is_ready(struct child *c)

@@ -35,8 +35,8 @@ struct child_host {
 
 struct child_events {
     void (*ready)(void *user, struct child *c);
-    /* It ended before it was given a run. */
-    void (*failed)(void *user, struct child *c, const char *why);
+    /* It ended before it was given a run; `was_ready`: while it waited for one. */
+    void (*failed)(void *user, struct child *c, bool was_ready, const char *why);
     /* Its run is over; `wants_network`: nothing was run, because it needs network. */
     void (*answered)(void *user, struct child *c, struct python_result *result,
             bool wants_network);

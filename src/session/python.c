@@ -7,8 +7,10 @@
 
 #define MAX_CALL ((size_t)64 << 20) /* JSON of code and arguments */
 
-/* Spares are replaced when an answer has had the time to leave. */
-#define REFILL_MS 2
+/* Spares are replaced when an answer has had the time to leave, or a run is a long one.
+ */
+#define REFILL_MS   2
+#define LONG_RUN_MS 100
 
 /* Beside those that wait or run, some may still be ending. */
 #define MAX_PLACES (2 * ZYGOTE_MAX_CHILDREN)
@@ -159,12 +161,15 @@ static void on_child_ready(void *user, struct child *c UNUSED)
     pump(user);
 }
 
-static void on_child_failed(void *user, struct child *c UNUSED, const char *why)
+/* The run that waited longest is told, so that the others are not tried for ever. */
+static void on_child_failed(
+        void *user, struct child *c UNUSED, bool was_ready, const char *why)
 {
     struct profile *p = user;
-    log_line(LOG_WARN, "run_python: a process that waited for a snippet ended: %s", why);
+    log_line(LOG_WARN, "run_python: a process that %s a snippet ended: %s",
+            was_ready ? "waited for" : "was to run", why);
     p->wants_spares = false;
-    if (p->first)
+    if (p->first && !was_ready)
         fail_first(p, why);
     pump(p);
 }
@@ -332,6 +337,7 @@ static void pump(struct profile *p)
         dequeue(p, run);
         run->child = place->child;
         child_run(run->child, buf_str(&run->call), run->timeout_ms);
+        do_later(p, LONG_RUN_MS);
     }
     start_children(p, count_waiting(p));
 }
