@@ -319,8 +319,9 @@ static void start_children(struct profile *p, size_t wanted)
         if (!get_zygote(p))
             return;
         if (!child_start(&p->python->host, p->zygote, &child_events, p, &c, &err)) {
-            give_up(p, err.message);
-            return;
+            if (zygote_can_fork(p->zygote))
+                give_up(p, err.message);
+            return; /* else its end is told soon */
         }
         p->places[p->place_count++] = (struct place){ .child = c };
     }
