@@ -145,6 +145,10 @@ static PyObject *refuse(
 static PyObject *get_attribute(PyObject *self, PyObject *name)
 {
     const struct guarded *g = find(Py_TYPE(self));
+    if (UNLIKELY(!PyUnicode_CheckExact(name))) {
+        auto_ref *plain = PyUnicode_FromObject(name); /* one that compares as it shows */
+        return plain ? get_attribute(self, plain) : NULL;
+    }
     if (!g)
         return PyObject_GenericGetAttr(self, name);
     if (is_for_snippet() && !permits(g->rule, text_of(name)))

@@ -4,6 +4,8 @@
 #include "python/import-rules.h"
 #include "python/module-table.h"
 #include "python/module-view.h"
+#include "python/reflect.h"
+#include "python/replace.h"
 #include "python/restrict.h"
 
 /* Modules that a snippet gets something of our own for. */
@@ -227,8 +229,14 @@ static PyMethodDef import_method = { "__import__", (PyCFunction)(void (*)(void))
     "__import__($module, name, globals=None, locals=None, fromlist=(), level=0)\n--\n\n"
     "Import a module. What a snippet may import says [imports]." };
 
+/* The name, so that import statements come here, and the function itself, so that a
+ * reference which was taken before does. */
 static bool take_over(void)
 {
+    PyCFunction old;
+    if (!replace_function("builtins", "__import__", METH_FASTCALL | METH_KEYWORDS,
+                (PyCFunction)(void (*)(void))import, &old))
+        return false;
     auto_ref *builtins = PyImport_ImportModule("builtins");
     auto_ref *name = PyUnicode_FromString("builtins");
     auto_ref *function = name ? PyCFunction_NewEx(&import_method, NULL, name) : NULL;
@@ -242,5 +250,6 @@ static bool take_over(void)
 bool imports_init(void)
 {
     made_stand_ins = PyDict_New();
-    return made_stand_ins && module_view_init() && module_table_init() && take_over();
+    return made_stand_ins && module_view_init() && module_table_init() && take_over() &&
+           reflect_init();
 }

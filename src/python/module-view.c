@@ -256,6 +256,10 @@ static PyObject *get_dunder(PyObject *self, PyObject *name)
 
 static PyObject *getattro(PyObject *self, PyObject *name)
 {
+    if (UNLIKELY(!PyUnicode_CheckExact(name))) {
+        auto_ref *plain = PyUnicode_FromObject(name); /* one that compares as it shows */
+        return plain ? getattro(self, plain) : NULL;
+    }
     PyObject *own = PyDict_GetItemWithError(PyModule_GetDict(self), name);
     if (LIKELY(own != NULL))
         return Py_NewRef(own);
