@@ -1,6 +1,7 @@
 #include "python/embed.h"
 
 #include "python/caller.h"
+#include "python/commands.h"
 #include "python/hook.h"
 #include "python/imports.h"
 #include "python/replace.h"
@@ -161,7 +162,8 @@ bool embed_start(struct error *err)
     preload();
     if (!set_streams())
         return fail("sys.stdout", err);
-    if (!caller_init() || !replace_init() || !imports_init() || !run_init())
+    if (!caller_init() || !commands_init() || !replace_init() || !imports_init() ||
+            !run_init())
         return fail("start", err);
     freeze();
     return true;

@@ -6,12 +6,14 @@
 #include "python/embed.h"
 #include "python/main.h"
 #include "python/run.h"
+#include "python/zygote.h"
 
 #include "base/file.h"
 #include "base/json.h"
 #include "base/log.h"
 
 #include <stdio.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #define MAX_SETUP ((size_t)64 << 20)
@@ -59,6 +61,16 @@ static bool prepare(const char *file, struct arena *arena, struct python_setup *
     return embed_start(err);
 }
 
+/* Of a test, if it gave us one. */
+static int find_broker(void)
+{
+    int type;
+    socklen_t len = sizeof(type);
+    bool is_one = !getsockopt(BROKER_FD, SOL_SOCKET, SO_TYPE, &type, &len) &&
+                  type == SOCK_SEQPACKET;
+    return is_one ? BROKER_FD : -1;
+}
+
 int snippet_main(int argc, char **argv)
 {
     struct error err = { 0 };
@@ -77,6 +89,7 @@ int snippet_main(int argc, char **argv)
     const struct snippet snippet = {
         .code = str_of(argv[2]), .argv = arguments, .timeout_ms = 10000
     };
+    guard.broker = find_broker();
     guard.armed = true;
     outcome_init(&outcome);
     run_snippet(&snippet, &outcome);
