@@ -25,8 +25,17 @@
 /* Tests of what the kernel holds by itself have a program without any rule. */
 #ifdef PYTHON_WITHOUT_RULES
 #define HAS_RULES false
+static int max_landlock(void)
+{
+    const char *abi = getenv("PADDOCK_TEST_LANDLOCK"); /* of an older kernel */
+    return abi ? atoi(abi) : 0;
+}
 #else
 #define HAS_RULES true
+static int max_landlock(void)
+{
+    return 0;
+}
 #endif
 
 /* Everything that a first snippet would touch for the first time is touched by these;
@@ -97,6 +106,7 @@ static void confine(struct hostview *view, struct confine_status *status)
         .max_files = MAX_FILES,
         .interpreter = true,
         .network = guard.setup->network,
+        .max_landlock = max_landlock(),
     };
     confine_self(&request, status);
     free(roots);
