@@ -1,5 +1,6 @@
 #include "python/hook.h"
 #include "python/imports.h"
+#include "python/modes.h"
 #include "python/run.h"
 #include "python/script.h"
 #include "python/zygote.h"
@@ -125,7 +126,7 @@ static bool send_ready(const struct confine_status *status, struct error *err)
 static void run_silently(struct str code)
 {
     struct outcome outcome;
-    const struct snippet snippet = { .code = code };
+    const struct snippet snippet = { .code = code, .is_rehearsal = true };
     outcome_init(&outcome);
     run_snippet(&snippet, &outcome);
     if (outcome.exit_code)
@@ -271,6 +272,8 @@ _Noreturn void child_main(
     if (!confine_follow_parent(zygote, &own))
         _exit(1);
     confine(view, &own);
+    if (own.view_error && !modes_need_not_be_copied())
+        _exit(1);
     guard.armed = HAS_RULES;
     run_warm_up();
     bool fine = send_ready(&own, &err) && work(&own, &err);

@@ -324,6 +324,16 @@ static bool start(const struct snippet *s, struct outcome *out)
            execute(&program, out);
 }
 
+static void end(struct outcome *out)
+{
+    auto_ref *threads = PyObject_CallNoArgs(run.end_threads);
+    if (!threads)
+        out->exit_code = tell_exception();
+    auto_ref *exits = PyObject_CallNoArgs(run.end_exits);
+    if (!exits)
+        tell_exception();
+}
+
 void run_snippet(const struct snippet *s, struct outcome *out)
 {
     run.timed_out = false;
@@ -331,12 +341,8 @@ void run_snippet(const struct snippet *s, struct outcome *out)
     set_alarm(s->timeout_ms);
     if (!start(s, out))
         out->exit_code = tell_exception();
-    auto_ref *threads = PyObject_CallNoArgs(run.end_threads);
-    if (!threads)
-        out->exit_code = tell_exception();
-    auto_ref *exits = PyObject_CallNoArgs(run.end_exits);
-    if (!exits)
-        tell_exception();
+    if (!s->is_rehearsal)
+        end(out);
     set_alarm(0);
     flush("stdout");
     flush("stderr");

@@ -10,6 +10,9 @@ struct snippet {
     struct str code;
     const json_t *argv;  /* array of strings, or NULL */
     unsigned timeout_ms; /* TimeoutError is raised then; 0: never */
+    /* The real one comes after it: what a program does at its end is not done yet, since
+     * it can be done only once (the pools of concurrent.futures stay closed). */
+    bool is_rehearsal;
     bool seals; /* what it imports is loaded first, then confine_seal() is called */
 };
 

@@ -41,7 +41,7 @@ struct python_child {
 
 void python_child_begin(struct python_world *w, struct python_child *c);
 void python_child_send(struct python_child *c, const char *code, unsigned timeout_ms);
-void python_child_kill(struct python_world *w, const struct python_child *c);
+void python_child_kill(const struct python_child *c);
 
 /* Its reply, then its end. */
 void python_child_wait(struct python_world *w, struct python_child *c);

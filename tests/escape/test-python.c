@@ -279,7 +279,7 @@ static void begin_world(struct run *run)
 
 static void end_world(struct run *run)
 {
-    python_child_kill(&run->world, &run->sibling);
+    python_child_kill(&run->sibling);
     python_child_wait(&run->world, &run->sibling);
     python_child_finish(&run->sibling);
     python_world_end(&run->world);
@@ -287,7 +287,7 @@ static void end_world(struct run *run)
 
 static bool is_claimed(const struct run *run, const char *property)
 {
-    if (run->build == BUILD_RULES || !strcmp(property, "always"))
+    if (!strcmp(property, "always"))
         return true;
     return strcmp(property, "rules") && python_child_holds(&run->sibling, property);
 }
