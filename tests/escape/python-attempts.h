@@ -13,13 +13,11 @@
 #ifndef TESTS_PYTHON_ATTEMPTS_H
 #define TESTS_PYTHON_ATTEMPTS_H
 
-#include <stdbool.h>
-
 struct attempt {
     const char *row; /* of the list of attempts: W, R, X, N, P, L, PY and a number */
     const char *what;
     /* What the kernel must hold: a property of confine.h; "always"; "rules": the kernel
-     * does not claim it, only the rules do. */
+     * does not claim it, only the rules do; "+PROPERTY": only the kernel does. */
     const char *property;
     const char *python; /* NULL: there is no such thing in Python */
     const char *raw;    /* NULL: the same text */
@@ -30,10 +28,15 @@ extern const struct attempt write_attempts[], read_attempts[], exec_attempts[],
         network_attempts[], process_attempts[], python_attempts[];
 
 /* What must work: the text comes to its end.  It is the same in both builds. */
+enum work_where {
+    WORKS_EVERYWHERE,
+    WORKS_WITH_MOUNTS,
+    WORKS_FOR_LIBRARIES, /* the rules refuse it to a snippet */
+};
 struct work {
     const char *what;
     const char *python;
-    bool needs_view; /* only where mounts hold */
+    enum work_where where;
 };
 extern const struct work python_works[];
 

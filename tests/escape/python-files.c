@@ -98,7 +98,7 @@ const struct attempt write_attempts[] = {
     { "W7", "move what is above protected settings", "protected",
             "import os\nos.rename('.kiro', 'sub/old')",
             "S(SYS_renameat2, -100, '.kiro', -100, 'sub/old', 0)" },
-    { "W7", "move what is above a nested .git", "protected",
+    { "W7", "move what is above a nested .git", "+protected",
             "import os\nos.rename('nested', 'sub/old')",
             "S(SYS_renameat2, -100, 'nested', -100, 'sub/old', 0)" },
     { "W7", "move the workspace away", "writes", "import os\nos.rename(WS, TOP + '/old')",
@@ -115,7 +115,7 @@ const struct attempt write_attempts[] = {
             APPEND("'.kiro/settings/mcp.json'"),
             WRITE("'.kiro/settings/mcp.json'", "0") },
     { "W8", "make settings that were not there", "rules",
-            "import os\nos.makedirs('.claude')\n" APPEND("'.claude/settings.json'"),
+            "import os\nos.mkdir('.claude')\nopen('.claude/settings.json', 'w').close()",
             NULL },
     { "W9", "change a nested .git", "protected", APPEND("'nested/.git/config'"),
             WRITE("'nested/.git/config'", "0") },
@@ -249,16 +249,16 @@ const struct attempt read_attempts[] = {
             READ("f'/proc/{SERVER}/root{HOME}/.ssh/key'"), NULL },
     { "R18", "read through the folder of the server", "always",
             "import os\nprint(os.listdir(f'/proc/{SERVER}/cwd'))", NULL },
-    { "R19", "list a folder of secrets", "secrets",
+    { "R19", "list a folder of secrets", "+secrets",
             "import os\nif not os.listdir(HOME + '/.ssh'):\n"
             "    raise PermissionError('empty')",
             NULL },
-    { "R19", "the size of a secret", "secrets",
+    { "R19", "the size of a secret", "+secrets",
             "import os\nprint(os.stat(HOME + '/.aws/credentials').st_size)\n"
             "if os.stat(HOME + '/.aws/credentials').st_size != 7:\n"
             "    raise PermissionError('not it')",
             NULL },
-    { "R19", "the size of a key", "secrets", "import os\nos.stat(HOME + '/.ssh/key')",
+    { "R19", "the size of a key", "+secrets", "import os\nos.stat(HOME + '/.ssh/key')",
             NULL },
 #define LOOK(who, file)                                                        \
     {                                                                          \

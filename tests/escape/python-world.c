@@ -186,7 +186,7 @@ void python_child_wait(struct python_world *w, struct python_child *c)
             c->result = strndup(m.fields[1].data, m.fields[1].len);
     }
     for (int64_t pid = 0; pid != c->pid;) {
-        int64_t status;
+        int64_t status = -1;
         expect(&w->reader, &m, WIRE_GONE);
         assert_true(str_int(m.fields[0], &pid) && str_int(m.fields[1], &status));
         c->wait_status = (int)status;

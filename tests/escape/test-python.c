@@ -92,7 +92,8 @@ static int add_file(
         const char *path, const struct stat *st, int type UNUSED, struct FTW *ftw UNUSED)
 {
     const char *name = path + inventory_base;
-    if (!strcmp(name, "/ws/sub") || !strcmp(name, "/ws/.pyddock/tmp"))
+    if (!strcmp(name, "/ws/sub") || !strcmp(name, "/ws/.pyddock/tmp") ||
+            !strcmp(name, "/ws/.claude"))
         return FTW_SKIP_SUBTREE;
     add_bytes(path, strlen(path) + 1);
     add_bytes(&st->st_mode, sizeof(st->st_mode));
@@ -117,6 +118,7 @@ static void make_room(const struct run *run)
 {
     const struct machine *m = &run->world.machine;
     scratch_remove(machine_path(m, "ws/sub"));
+    scratch_remove(machine_path(m, "ws/.claude"));
     if (mkdir(machine_path(m, "ws/sub"), 0755))
         abort();
     unlink(machine_path(m, "ws/.pyddock/tmp/evil.so"));
@@ -287,7 +289,9 @@ static void end_world(struct run *run)
 
 static bool is_claimed(const struct run *run, const char *property)
 {
-    if (!strcmp(property, "always"))
+    if (*property == '+')
+        return python_child_holds(&run->sibling, property + 1);
+    if (run->build == BUILD_RULES || !strcmp(property, "always"))
         return true;
     return strcmp(property, "rules") && python_child_holds(&run->sibling, property);
 }
@@ -368,6 +372,13 @@ static void try_work(struct run *run, const struct work *w)
     python_child_finish(&child);
 }
 
+static bool can_work(const struct run *run, const struct work *w)
+{
+    return w->where == WORKS_EVERYWHERE ||
+           (w->where == WORKS_WITH_MOUNTS && run->host == HOST_WHOLE) ||
+           (w->where == WORKS_FOR_LIBRARIES && run->build == BUILD_KERNEL);
+}
+
 static int listen_somewhere(void)
 {
     struct sockaddr_in address = { .sin_family = AF_INET,
@@ -405,7 +416,7 @@ static void run_build(enum build build, enum host host, int port)
         for (const struct attempt *a = tables[i]; a->row; a++)
             try_attempt(&run, a, row++);
     for (const struct work *w = python_works; w->what; w++)
-        if (host == HOST_WHOLE || !w->needs_view)
+        if (can_work(&run, w))
             try_work(&run, w);
     end_world(&run);
     globfree(&libraries);
