@@ -96,6 +96,16 @@ static bool parse_shims(const json_t *object, struct arena *arena,
     return true;
 }
 
+static bool parse_bool(
+        const json_t *object, const char *key, bool *out, struct error *err)
+{
+    const json_t *value = json_object_get(object, key);
+    if (!json_is_boolean(value))
+        return error_set(err, ERR_INVALID, "'%s' must be true or false", key);
+    *out = json_is_true(value);
+    return true;
+}
+
 static bool parse_all(const json_t *object, struct arena *arena, struct python_setup *out,
         struct error *err)
 {
@@ -108,10 +118,10 @@ static bool parse_all(const json_t *object, struct arena *arena, struct python_s
     policy->home = path_policy_home(paths);
     out->paths = paths;
     out->policy = policy;
-    out->network = json_is_true(json_object_get(object, "network"));
-    out->events = json_is_true(json_object_get(object, "events"));
-    out->hashes = json_is_true(json_object_get(object, "hashes"));
-    return parse_texts(object, "sys_path", arena, &out->sys_path, &out->sys_path_count,
+    return parse_bool(object, "network", &out->network, err) &&
+           parse_bool(object, "events", &out->events, err) &&
+           parse_bool(object, "hashes", &out->hashes, err) &&
+           parse_texts(object, "sys_path", arena, &out->sys_path, &out->sys_path_count,
                    err) &&
            parse_texts(
                    object, "trusted", arena, &out->trusted, &out->trusted_count, err) &&
