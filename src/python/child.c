@@ -257,6 +257,7 @@ static bool work(const struct confine_status *status, struct error *err)
     if (m.kind != WIRE_CALL || m.count != 2 || !json_parse(m.fields[1], &args, err))
         return error_set(err, ERR_INVALID, "expected a call");
     wire_reader_finish(&reader);
+    guard.events = CONTROL_FD; /* before, the server expects none */
     return run_call(args, status, err);
 }
 
@@ -268,7 +269,6 @@ _Noreturn void child_main(
     pid_t zygote = getppid();
     take_descriptors(fds);
     guard.broker = BROKER_FD;
-    guard.events = CONTROL_FD;
     if (!confine_follow_parent(zygote, &own))
         _exit(1);
     confine(view, &own);

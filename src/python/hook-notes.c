@@ -31,10 +31,6 @@ void notes_write(struct str path, const char *op)
             notes.writes, json_pack("{s:o, s:s}", "path", json_text(path), "op", op));
 }
 
-void notes_event(const struct event *e UNUSED, enum decision decision UNUSED)
-{
-}
-
 void hook_take_notes(json_t *out)
 {
     struct str rule = guard_first_rule();

@@ -5,7 +5,8 @@
  *   hook-files.c    dispositions about files
  *   hook-path.c     where a path ends, and whether it may be used
  *   hook-database.c sqlite-connect
- *   hook-notes.c    what was written, what was refused, events that are told
+ *   hook-notes.c    what was written and refused
+ *   hook-events.c   events that are told to the server
  */
 #ifndef PYTHON_HOOK_PARTS_H
 #define PYTHON_HOOK_PARTS_H
@@ -58,6 +59,8 @@ MUST_CHECK bool path_judge(struct str canonical, enum path_use use, bool *exempt
 
 /* hook-notes.c */
 void notes_write(struct str path, const char *op);
-void notes_event(const struct event *e, enum decision decision);
+
+/* hook-events.c */
+void events_tell(const struct event *e, enum decision decision);
 
 #endif

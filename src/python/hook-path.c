@@ -158,11 +158,13 @@ static bool is_data(struct str path)
     return false;
 }
 
-/* A library is read by itself or by the import machinery, whatever may be read. */
+/* Data is read by everybody, and a library by itself and the import machinery, whatever
+ * may be read. */
 static bool is_exempt(struct str path, enum path_use use)
 {
-    return use != PATH_WRITE && (caller_of_file(path) != CALLER_AGENT || is_data(path)) &&
-           caller_innermost() != CALLER_AGENT;
+    return use != PATH_WRITE &&
+           (is_data(path) || (caller_of_file(path) != CALLER_AGENT &&
+                                     caller_innermost() != CALLER_AGENT));
 }
 
 static bool refuse_library(struct str path)

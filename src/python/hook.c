@@ -150,7 +150,7 @@ static int on_event(const char *name, PyObject *args, void *user UNUSED)
         return 0;
     if (is_ours)
         decision = decide(&e);
-    notes_event(&e, decision);
+    events_tell(&e, decision);
     if (decision != DECIDED_DENY)
         return 0;
     if (!PyErr_Occurred())

@@ -1,6 +1,7 @@
 /*
- * setup-for WORKSPACE [HOME]: what `paddock-python --snippet` is to be told for this
- * workspace, as JSON.  With network, unless the environment has NO_NETWORK.
+ * setup-for WORKSPACE [HOME [PACKAGES]]: what `paddock-python --snippet` is to be told
+ * for this workspace, as JSON; a folder of packages is trusted.  With network, unless the
+ * environment has NO_NETWORK.
  */
 #include "policy/config/config.h"
 #include "policy/environ.h"
@@ -25,9 +26,14 @@ int main(int argc, char **argv)
         fprintf(stderr, "%s\n", err.message);
         return 1;
     }
+    const struct str packages = argc > 3 ? str_of(argv[3]) : STR("");
     const struct python_setup setup = {
         .paths = path_policy_create(policy, arena),
         .policy = policy,
+        .sys_path = &packages,
+        .sys_path_count = packages.len ? 1 : 0,
+        .trusted = &packages,
+        .trusted_count = packages.len ? 1 : 0,
         .network = !getenv("NO_NETWORK"),
         .env = env_snapshot(policy, NULL, environ, arena),
     };
