@@ -11,6 +11,7 @@
 /* Modules that a snippet gets something of our own for. */
 static const struct stand_in stand_ins[] = {
     { "os", os_view_create },
+    { "subprocess", subprocess_view_create },
     { "sys", sys_view_create },
     { "tempfile", tempfile_view_create },
 };
