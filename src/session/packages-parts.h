@@ -12,7 +12,7 @@
 #define PACKAGES_TEXT 4096 /* bytes of what is told of one */
 
 /* What the interpreter says of itself. */
-struct interpreter {
+struct package_python {
     const char *program; /* absolute */
     struct str identity; /* changes when the program does; "" if it is not there */
     struct str version;  /* "3.11"; "" if not known yet */
@@ -50,7 +50,7 @@ struct packages {
     struct packages_config config;
     struct arena *arena, *paths_arena;
     const char *const *env; /* of pip */
-    struct interpreter python;
+    struct package_python python;
     struct places places;
     struct package *items; /* workspace packages first, which may bring others along */
     size_t count;
