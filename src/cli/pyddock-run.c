@@ -26,6 +26,7 @@ static const char usage[] =
         "\n"
         "  --config FILE      the whole policy, instead of what is in .pyddock\n"
         "  --debug            record every decision in .pyddock/tmp/audit.jsonl\n"
+        "  --no-install       do not install what it imports and [imports] allows\n"
         "  --timeout SECONDS  stop it then (default: that of the policy)\n"
         "  --help             print this text\n";
 
@@ -33,12 +34,16 @@ struct options {
     const char *config, *code; /* or NULL */
     char **args;
     int arg_count;
-    bool debug;
+    bool debug, no_install;
     unsigned timeout_ms; /* 0: that of the policy */
 };
 
 struct run {
     uv_loop_t loop;
+    struct packages *packages;
+    struct str setup, network_setup; /* what has changed by packages; or "" */
+    json_t *modules;                 /* what the snippet imports; NULL: not known */
+    bool begins_again;               /* with these modules installed */
     const struct policy *policy;
     struct python *python;
     unsigned timeout_ms;
@@ -60,6 +65,14 @@ static bool set_debug(void *user, const char *unused UNUSED, struct error *err U
     return true;
 }
 
+static bool set_no_install(
+        void *user, const char *unused UNUSED, struct error *err UNUSED)
+{
+    struct options *o = user;
+    o->no_install = true;
+    return true;
+}
+
 static bool set_timeout(void *user, const char *value, struct error *err)
 {
     struct options *o = user;
@@ -76,6 +89,7 @@ static const struct flag table[] = {
     { "--config", true, set_config },
     { "--debug", false, set_debug },
     { "--help", false, NULL },
+    { "--no-install", false, set_no_install },
     { "--timeout", true, set_timeout },
 };
 
@@ -155,6 +169,10 @@ static void tell_end(const struct run *r, const struct python_result *result)
 static void on_done(void *user, const struct python_result *result)
 {
     struct run *r = user;
+    r->begins_again = result->end == PYTHON_NOT_YET;
+    r->ended = true;
+    if (r->begins_again)
+        return;
     write_stream(&result->out, stdout);
     fflush(stdout);
     tell_end(r, result);
@@ -167,7 +185,6 @@ static void on_done(void *user, const struct python_result *result)
     r->status = result->end == PYTHON_DIED    ? 128 - result->exit_code
                 : result->end == PYTHON_ENDED ? result->exit_code
                                               : 1;
-    r->ended = true;
 }
 
 static json_t *argument_list(const struct options *o)
@@ -196,9 +213,57 @@ static bool run_loop(struct run *r, const struct options *o, struct error *err)
     return true;
 }
 
-static void on_renew(
-        void *user UNUSED, struct str setup UNUSED, struct str network_setup UNUSED)
+static void on_renew(void *user, struct str setup, struct str network_setup)
 {
+    struct run *r = user;
+    r->setup = setup;
+    r->network_setup = network_setup;
+}
+
+/* Asked once; what is not there by then is missing. */
+static bool can_import(void *user, const json_t *modules)
+{
+    struct run *r = user;
+    if (r->modules || !packages_pending(r->packages, modules).len)
+        return true;
+    r->modules = json_deep_copy(modules);
+    return false;
+}
+
+static void install(struct run *r)
+{
+    packages_start_for(r->packages, r->modules);
+    while (packages_is_busy(r->packages))
+        uv_run(&r->loop, UV_RUN_ONCE);
+}
+
+static bool run_in(struct run *r, const struct options *o,
+        const struct python_config *config, struct error *err)
+{
+    r->ended = false;
+    r->python = python_create(config);
+    bool ran = run_loop(r, o, err);
+    python_destroy(r->python);
+    return ran;
+}
+
+/* Once more, if packages had to be installed first. */
+static bool run_with_packages(struct run *r, const struct options *o,
+        const struct run_python_config *config, struct error *err)
+{
+    struct python_config python = config->python;
+    r->packages = config->packages;
+    if (r->packages)
+        python.can_import = can_import;
+    bool ran = run_in(r, o, &python, err);
+    if (!ran || !r->begins_again)
+        return ran;
+    install(r);
+    if (r->setup.len) {
+        python.setup = r->setup;
+        python.network_setup = r->network_setup;
+    }
+    return run_in(r, o, &python, err);
 }
 
 static bool run_snippet(struct run *r, const struct options *o,
@@ -208,11 +273,9 @@ static bool run_snippet(struct run *r, const struct options *o,
     struct interpreter *interpreter = interpreter_open(&r->loop, request, on_renew, r);
     const struct run_python_config *config = interpreter_config(interpreter);
     bool ran = !config->missing || error_set(err, ERR_NOT_FOUND, "%s", config->missing);
-    if (ran) {
-        r->python = python_create(&config->python);
-        ran = run_loop(r, o, err);
-        python_destroy(r->python);
-    }
+    if (ran)
+        ran = run_with_packages(r, o, config, err);
+    json_decref(r->modules);
     interpreter_close(interpreter);
     uv_run(&r->loop, UV_RUN_DEFAULT);
     uv_loop_close(&r->loop);
@@ -238,6 +301,7 @@ static bool run(const struct options *o, int *status, struct error *err)
         .paths = w.paths,
         .commands = w.commands,
         .launcher = launcher,
+        .installs = !o->no_install,
         .audit = w.audit };
     struct run r = { .policy = w.policy,
         .timeout_ms = o->timeout_ms ? o->timeout_ms : w.policy->timeout_ms };

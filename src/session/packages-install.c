@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "policy/refusal.h"
 
+#include <fcntl.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -94,14 +95,17 @@ static void wake(struct packages *p)
 static void write_stamp(struct packages *p)
 {
     struct error err;
-    bool whole = true;
-    json_auto_t *workspace = json_object();
+    bool whole = !p->is_partial;
+    const json_t *before = json_object_get(p->stamp, "workspace");
+    json_auto_t *workspace =
+            p->is_partial && before ? json_deep_copy(before) : json_object();
     for (size_t i = 0; i < p->count; i++) {
         const struct package *one = &p->items[i];
+        const char *name = arena_cstr(p->arena, one->import->name);
         whole = whole && one->state != PACKAGE_FAILED;
-        if (package_is_workspace(one) && one->state == PACKAGE_READY)
-            json_object_set_new(workspace, arena_cstr(p->arena, one->import->name),
-                    json_string(one->hash));
+        if (package_is_workspace(one))
+            json_object_set_new(workspace, name,
+                    json_string(one->state == PACKAGE_READY ? one->hash : ""));
     }
     json_auto_t *stamp = json_pack("{s:o, s:o, s:s, s:O, s:o, s:O}", "interpreter",
             json_text(p->python.identity), "venv_created",
@@ -198,9 +202,26 @@ static void run(struct packages *p, const char *const *argv,
 static void install_next(struct packages *p);
 static void proceed(struct packages *p);
 
+/* It is there while pip runs, and stays if the server ends before pip does. */
+static const char *mark(const struct packages *p)
+{
+    return arena_printf(p->arena, "%s/.installing", p->places.venv);
+}
+
+bool venv_is_marked(const struct packages *p)
+{
+    return !access(mark(p), F_OK);
+}
+
+static void set_mark(const struct packages *p)
+{
+    auto_fd int fd UNUSED =
+            open(mark(p), O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666);
+}
+
 static bool venv_is_usable(const struct packages *p)
 {
-    return venv_identity(p->places.venv, p->arena).len &&
+    return !p->is_suspect && venv_identity(p->places.venv, p->arena).len &&
            packages_is_folder(p->places.site) &&
            !access(arena_printf(p->arena, "%s/bin/python", p->places.venv), X_OK);
 }
@@ -255,6 +276,10 @@ static void on_installed(struct packages *p, const struct command_result *result
 {
     struct package *one = p->current;
     bool done = has_succeeded(result);
+    p->was_killed =
+            p->was_killed || result->end != COMMAND_EXITED || WIFSIGNALED(result->status);
+    if (!p->was_killed)
+        unlink(mark(p));
     if (!done && !p->trouble.len)
         explain_failure(result, &p->trouble);
     /* Offline, what builds it may be had from the system. */
@@ -309,7 +334,10 @@ static void install(struct packages *p, const struct package *one)
             argv[n++] = requirement_of(p, &p->items[i]);
     const char *const writable[MAX_WRITABLE] = { p->places.venv,
         pip_cache(p->env, p->arena), folder };
+    set_mark(p);
     run(p, argv, writable, true, on_installed);
+    if (!p->command)
+        unlink(mark(p)); /* nothing was started */
 }
 
 static void install_next(struct packages *p)
@@ -333,6 +361,7 @@ static void install_next(struct packages *p)
 static void on_venv_made(struct packages *p, const struct command_result *result)
 {
     auto_buf why = BUF(PACKAGES_TEXT);
+    p->is_suspect = false;
     if (has_succeeded(result) && venv_is_usable(p)) {
         install_next(p);
         return;
@@ -423,10 +452,10 @@ static void plan_workspace(struct packages *p, struct package *one, bool has_ven
         one->state = PACKAGE_INSTALLING;
 }
 
-/* How many there are to install. */
-static size_t plan(struct packages *p)
+size_t packages_plan(struct packages *p)
 {
     size_t count = 0;
+    p->is_suspect = venv_is_marked(p);
     bool has_venv = stamp_has_venv(p) && venv_is_usable(p);
     for (size_t i = 0; i < p->count; i++) {
         struct package *one = &p->items[i];
@@ -446,7 +475,7 @@ static void proceed(struct packages *p)
     struct error err;
     if (p->has_waited)
         packages_load_stamp(p);
-    p->plan_count = plan(p);
+    p->plan_count = packages_plan(p);
     if (!p->plan_count)
         finish(p);
     else if (!p->places.folder)

@@ -61,6 +61,9 @@ struct packages {
     bool is_valid;     /* the stamp tells how it is */
     bool is_busy;      /* between packages_start() and the end of it */
     bool has_waited;   /* for the lock */
+    bool is_partial;   /* not all of [imports] is looked at */
+    bool is_suspect;   /* pip was interrupted in the environment as it is */
+    bool was_killed;   /* or has been since */
     bool in_one_place; /* the package is built with what is installed here */
     int lock;          /* -1: not held */
     uv_timer_t timer;  /* until the lock is looked at again */
@@ -97,6 +100,12 @@ bool packages_source(const struct packages *p, const struct package *one,
 bool packages_update_paths(struct packages *p);
 
 /* packages-install.c */
+
+/* Was pip interrupted in the environment?  Then it is made again. */
+bool venv_is_marked(const struct packages *p);
+
+/* How each of them stands, by what is there: how many are to be installed. */
+size_t packages_plan(struct packages *p);
 
 /* From the question what the interpreter has to the stamp. */
 void packages_begin(struct packages *p);

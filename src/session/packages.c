@@ -124,8 +124,8 @@ void packages_load_stamp(struct packages *p)
         return;
     if (!p->answer)
         packages_set_python(p, p->stamp);
-    p->is_valid =
-            stamp_says(p, "allowlist_hash", str_of(p->allowlist)) && stamp_has_venv(p);
+    p->is_valid = stamp_says(p, "allowlist_hash", str_of(p->allowlist)) &&
+                  stamp_has_venv(p) && !venv_is_marked(p);
     for (size_t i = 0; i < p->count && package_is_workspace(&p->items[i]); i++)
         p->is_valid = p->is_valid && stamp_has_package(p, &p->items[i]);
 }
@@ -175,6 +175,28 @@ void packages_start(struct packages *p)
     packages_begin(p);
 }
 
+static bool is_among(const json_t *modules, struct str name)
+{
+    for (size_t i = 0; i < json_array_size(modules); i++)
+        if (str_eq(json_str(json_array_get(modules, i)), name))
+            return true;
+    return false;
+}
+
+void packages_start_for(struct packages *p, const json_t *modules)
+{
+    size_t kept = 0;
+    if (p->is_valid)
+        return;
+    for (size_t i = 0; i < p->count; i++)
+        if (p->items[i].state != PACKAGE_INSTALLING ||
+                is_among(modules, p->items[i].import->name))
+            p->items[kept++] = p->items[i];
+    p->is_partial = kept < p->count;
+    p->count = kept;
+    packages_start(p);
+}
+
 struct packages *packages_create(const struct packages_config *config)
 {
     struct packages *p = xcalloc(1, sizeof(*p));
@@ -200,6 +222,8 @@ struct packages *packages_create(const struct packages_config *config)
         p->items[i].state = packages_in_stdlib(p, p->items[i].import->name)
                                     ? PACKAGE_NOT_NEEDED
                                     : PACKAGE_READY;
+    if (!p->is_valid && p->python.stdlib)
+        packages_plan(p);
     packages_update_paths(p);
     uv_timer_init(config->loop, &p->timer);
     p->timer.data = p;
@@ -214,6 +238,16 @@ bool packages_is_busy(const struct packages *p)
 struct str packages_doing(const struct packages *p)
 {
     return buf_str(&p->doing);
+}
+
+struct str packages_pending(const struct packages *p, const json_t *modules)
+{
+    for (size_t i = 0; i < json_array_size(modules); i++) {
+        struct str name = json_str(json_array_get(modules, i));
+        if (packages_state(p, name, NULL) == PACKAGE_INSTALLING)
+            return name;
+    }
+    return STR("");
 }
 
 enum package_state packages_state(

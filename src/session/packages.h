@@ -20,6 +20,7 @@
 #ifndef SESSION_PACKAGES_H
 #define SESSION_PACKAGES_H
 
+#include "base/json.h"
 #include "broker/command.h"
 #include "policy/policy.h"
 
@@ -58,6 +59,13 @@ struct packages *packages_create(const struct packages_config *config);
 
 /* Do what there is to do.  Callbacks come from the loop, later. */
 void packages_start(struct packages *p);
+
+/* The same for these modules only (a JSON array of first names), whatever else is
+ * missing; instead of packages_start(). */
+void packages_start_for(struct packages *p, const json_t *modules);
+
+/* Is one of the modules being installed, or not looked for yet?  Its name, or "". */
+struct str packages_pending(const struct packages *p, const json_t *modules);
 
 bool packages_is_busy(const struct packages *p);
 

@@ -188,15 +188,15 @@ static void run_with_network(struct python_run *run)
 }
 
 /* Has it what it imports?  Then it is run where the network is. */
-static bool can_import(const struct python *python, struct str notes)
+static bool can_import(const struct python_run *run, struct str notes)
 {
+    const struct python *python = run->profile->python;
     struct error unused;
     json_auto_t *object = NULL;
     if (!python->config.can_import || !json_parse(notes, &object, &unused))
         return true;
     const json_t *modules = json_object_get(object, "modules");
-    return !json_is_array(modules) ||
-           python->config.can_import(python->config.import_user, modules);
+    return !json_is_array(modules) || python->config.can_import(run->user, modules);
 }
 
 static void on_child_answered(
@@ -204,7 +204,7 @@ static void on_child_answered(
 {
     struct profile *p = user;
     struct python_run *run = TAKE(find_place(p, c)->run);
-    if (run && wants_network && can_import(p->python, result->notes)) {
+    if (run && wants_network && can_import(run, result->notes)) {
         run_with_network(run);
     } else if (run) {
         if (wants_network)

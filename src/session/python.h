@@ -40,10 +40,10 @@ struct python_config {
     const struct python_broker_fns *broker; /* NULL: no commands can be started */
     void *broker_user;
     /* A snippet is about to be run that imports these modules beside the standard library
-     * (an array of first names).  False: they are not there yet; the run ends with
-     * PYTHON_NOT_YET, and nothing of it has been run.  NULL: whoever misses one fails. */
+     * (an array of first names); `user` is that of its run.  False: they are not there
+     * yet; the run ends with PYTHON_NOT_YET, and nothing of it has been run.  NULL:
+     * whoever misses one fails. */
     bool (*can_import)(void *user, const json_t *modules);
-    void *import_user;
     /* Events of `serve --debug`, as they come; NULL: they are dropped. */
     void (*event)(void *user, const json_t *event);
     void *event_user;

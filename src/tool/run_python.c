@@ -3,6 +3,7 @@
 #include "policy/log/audit.h"
 #include "tool/images.h"
 #include "tool/report.h"
+#include "tool/snippet-modules.h"
 #include "tool/time-limit.h"
 
 /* An interpreter that was told something, and is not told anything else later. */
@@ -16,8 +17,10 @@ struct snippet_call {
     struct snippet_call *next;
     struct run_python *owner;
     struct engine *engine;
-    struct python_run *run; /* NULL: there is nothing to run, only to answer */
-    uv_timer_t timer;       /* for answers that are known at once */
+    struct python_run *run; /* NULL: there is nothing to run, or not yet */
+    json_t *args;           /* to run it with */
+    struct snippet_modules modules;
+    uv_timer_t timer; /* for answers that are known at once, and how long it may wait */
     unsigned timeout_ms;
     snippet_done_fn *done;
     void *user;
@@ -37,6 +40,7 @@ struct run_python {
 static void on_timer_closed(uv_handle_t *handle)
 {
     struct snippet_call *c = handle->data;
+    json_decref(c->args);
     json_decref(c->images);
     json_decref(c->notes);
     buf_finish(&c->text);
@@ -75,6 +79,7 @@ static void forget(struct snippet_call *c)
     while (*at != c)
         at = &(*at)->next;
     *at = c->next;
+    snippet_modules_finish(&c->modules);
     uv_close((uv_handle_t *)&c->timer, on_timer_closed);
 }
 
@@ -192,6 +197,8 @@ static void write_report(
     report_stream(&result->out, &out_style, &out);
     tell_end(c, result, &err);
     report_stream(&result->err, &err_style, &err);
+    if (exit_code)
+        snippet_modules_tell_failed(&c->modules, &err);
     tell_death(result, &err);
     c->images = images_choose(result->images, &err);
     c->text.max = value.len + out.len + err.len + 4096;
@@ -203,9 +210,43 @@ static void write_report(
     report_write(&report, &c->text);
 }
 
+/* A snippet is about to be run, and this is what it imports. */
+static bool can_import(void *user, const json_t *modules)
+{
+    struct snippet_call *c = user;
+    return snippet_modules_set(&c->modules, modules);
+}
+
+static void on_waited_long_enough(uv_timer_t *timer)
+{
+    struct snippet_call *c = timer->data;
+    auto_buf why = BUF((size_t)1 << 12);
+    snippet_modules_tell_pending(&c->modules, &why);
+    snippet_modules_stop_waiting(&c->modules);
+    refuse(c, buf_str(&why));
+}
+
+static void run_again(void *user);
+
+/* Nothing of it has been run, so that it can begin from the start. */
+static void wait_for_modules(struct snippet_call *c)
+{
+    if (!snippet_modules_wait(&c->modules, run_again, c)) {
+        run_again(c);
+        return;
+    }
+    uv_update_time(c->timer.loop);
+    uv_timer_start(&c->timer, on_waited_long_enough, c->timeout_ms, 0);
+}
+
 static void on_python_done(void *user, const struct python_result *result)
 {
     struct snippet_call *c = user;
+    if (result->end == PYTHON_NOT_YET) {
+        leave_engine(c);
+        wait_for_modules(c);
+        return;
+    }
     bool ended = result->end == PYTHON_ENDED || result->end == PYTHON_DIED;
     int exit_code = ended ? result->exit_code : 1;
     leave_engine(c);
@@ -223,6 +264,7 @@ static struct snippet_call *create_call(
     struct snippet_call *c = xcalloc(1, sizeof(*c));
     *c = (struct snippet_call){ .next = r->calls,
         .owner = r,
+        .modules.packages = r->config.packages,
         .done = done,
         .user = user,
         .text = BUF((size_t)1 << 20) };
@@ -244,6 +286,27 @@ static bool run(
     return true;
 }
 
+static void run_again(void *user)
+{
+    struct snippet_call *c = user;
+    struct python_request request;
+    struct error err;
+    auto_buf unused = BUF((size_t)1 << 16);
+    bool fine UNUSED = read_request(c->args, &request, &unused);
+    request.timeout_ms = c->timeout_ms;
+    uv_timer_stop(&c->timer);
+    if (!run(c, &request, &err))
+        refuse(c, str_of(err.message));
+}
+
+/* What is missing is installed while the client goes on. */
+static void start_packages(struct run_python *r)
+{
+    if (r->config.packages && !r->installs)
+        packages_start(r->config.packages);
+    r->installs = true;
+}
+
 bool run_python_start(struct run_python *r, const json_t *args, snippet_done_fn *done,
         void *user, struct snippet_call **out, struct error *err)
 {
@@ -255,6 +318,8 @@ bool run_python_start(struct run_python *r, const json_t *args, snippet_done_fn 
     if (fine && !r->engines)
         buf_add(&why, str_of(r->config.missing));
     request.timeout_ms = c->timeout_ms;
+    c->args = json_deep_copy(args);
+    start_packages(r);
     if (why.len) {
         refuse(c, buf_str(&why));
     } else if (!run(c, &request, err)) {
@@ -273,14 +338,6 @@ void run_python_cancel(struct snippet_call *c)
     forget(c);
 }
 
-/* What is missing is installed while the client goes on. */
-static void start_packages(struct run_python *r)
-{
-    if (r->config.packages && !r->installs)
-        packages_start(r->config.packages);
-    r->installs = true;
-}
-
 static void add_engine(struct run_python *r)
 {
     struct engine *e = xcalloc(1, sizeof(*e));
@@ -292,6 +349,8 @@ struct run_python *run_python_create(const struct run_python_config *config)
 {
     struct run_python *r = xcalloc(1, sizeof(*r));
     r->config = *config;
+    if (config->packages)
+        r->config.python.can_import = can_import;
     uv_timer_init(config->python.loop, &r->sweeper);
     r->sweeper.data = r;
     if (config->python.program)
