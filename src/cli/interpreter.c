@@ -5,6 +5,7 @@
 #include "policy/environ.h"
 #include "policy/log/audit.h"
 #include "policy/python-setup.h"
+#include "policy/shims.h"
 #include "session/packages.h"
 #include "session/python-broker.h"
 #include "tool/record.h"
@@ -40,7 +41,9 @@ struct interpreter {
     struct arena *arena;
     struct interpreter_request request;
     const char *const *env; /* of snippets */
-    char *program;          /* NULL: it is not installed */
+    const struct python_shim *shims;
+    size_t shim_count;
+    char *program; /* NULL: it is not installed */
     struct run_python_config config;
     struct python_broker *broker;
     struct packages *packages;
@@ -73,6 +76,8 @@ static struct str write_setup(struct interpreter *i, bool network)
         .trusted = paths.items,
         .trusted_count = paths.count,
         .env = i->env,
+        .shims = i->shims,
+        .shim_count = i->shim_count,
         .network = network,
         .events = audit_wants_events(i->request.audit),
         .hashes = i->request.hashes,
@@ -139,6 +144,12 @@ struct interpreter *interpreter_open(uv_loop_t *loop,
     i->config.python.loop = loop;
     if (!helper_find(PROGRAM, &i->program, &err)) {
         i->config.missing = tell_missing(i->arena, &err);
+        return i;
+    }
+    if (!shims_load(request->policy, i->arena, &i->shims, &i->shim_count, &err)) {
+        i->config.missing = arena_printf(i->arena,
+                "%s. Mend it or switch the override off, and start the server again.",
+                err.message);
         return i;
     }
     i->env = env_snapshot(request->policy, NULL, environ, i->arena);

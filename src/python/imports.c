@@ -4,6 +4,7 @@
 #include "python/import-rules.h"
 #include "python/module-table.h"
 #include "python/module-view.h"
+#include "python/overrides.h"
 #include "python/reflect.h"
 #include "python/replace.h"
 #include "python/restrict.h"
@@ -18,9 +19,13 @@ static const struct stand_in stand_ins[] = {
 
 static PyObject *made_stand_ins; /* name: object */
 
-/* The one of this module, a new reference; NULL without an exception: there is none. */
+/* What is there instead of this module, a new reference; NULL without an exception:
+ * nothing is. */
 static PyObject *stand_in_of(struct str top)
 {
+    const struct policy_text *override = imports_override(top);
+    if (override)
+        return overrides_get(override);
     const struct stand_in *s = stand_ins, *end = s + ARRAY_LEN(stand_ins);
     while (s < end && !str_is(top, s->name))
         s++;
@@ -251,6 +256,6 @@ static bool take_over(void)
 bool imports_init(void)
 {
     made_stand_ins = PyDict_New();
-    return made_stand_ins && module_view_init() && module_table_init() && take_over() &&
-           reflect_init();
+    return made_stand_ins && overrides_init() && module_view_init() &&
+           module_table_init() && take_over() && reflect_init();
 }

@@ -1,6 +1,7 @@
 #include "python/module-table.h"
 
 #include "python/caller.h"
+#include "python/import-rules.h"
 #include "python/imports.h"
 #include "python/restrict.h"
 
@@ -29,7 +30,8 @@ static bool is_open(PyObject *key)
     const char *text = PyUnicode_Check(key) ? PyUnicode_AsUTF8AndSize(key, &len) : NULL;
     PyErr_Clear();
     struct str name = { text, (size_t)len };
-    return text && imports_is_allowed(name) && restrict_shows_module(name);
+    return text && imports_is_allowed(name) && !imports_override(name) &&
+           restrict_shows_module(name);
 }
 
 static PyObject *subscript(PyObject *self, PyObject *key)

@@ -6,6 +6,7 @@
 #include "policy/config/config.h"
 #include "policy/environ.h"
 #include "policy/python-setup.h"
+#include "policy/shims.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,6 +28,12 @@ int main(int argc, char **argv)
         return 1;
     }
     const struct str packages = argc > 3 ? str_of(argv[3]) : STR("");
+    const struct python_shim *shims;
+    size_t shim_count;
+    if (!shims_load(policy, arena, &shims, &shim_count, &err)) {
+        fprintf(stderr, "%s\n", err.message);
+        return 1;
+    }
     const struct python_setup setup = {
         .paths = path_policy_create(policy, arena),
         .policy = policy,
@@ -34,6 +41,8 @@ int main(int argc, char **argv)
         .sys_path_count = packages.len ? 1 : 0,
         .trusted = &packages,
         .trusted_count = packages.len ? 1 : 0,
+        .shims = shims,
+        .shim_count = shim_count,
         .network = !getenv("NO_NETWORK"),
         .env = env_snapshot(policy, NULL, environ, arena),
     };
