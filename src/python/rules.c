@@ -16,9 +16,30 @@ enum kind {
     KIND_COUNT,
 };
 
+enum field {
+    FIELD_ARGS,
+    FIELD_ATTR,
+    FIELD_FUNC,
+    FIELD_ID,
+    FIELD_KEYS,
+    FIELD_KWD_ATTRS,
+    FIELD_LEVEL,
+    FIELD_LINENO,
+    FIELD_MODULE,
+    FIELD_NAME,
+    FIELD_NAMES,
+    FIELD_SLICE,
+    FIELD_VALUE,
+    FIELD_COUNT,
+};
+
+static const char *const field_names[FIELD_COUNT] = { "args", "attr", "func", "id",
+    "keys", "kwd_attrs", "level", "lineno", "module", "name", "names", "slice", "value" };
+
 static struct {
-    PyTypeObject *node, *expression, *name, *constant; /* ast.AST, ast.expr, ... */
+    PyTypeObject *node, *expression, *context, *name, *constant; /* ast.AST, ... */
     PyTypeObject *kinds[KIND_COUNT];
+    PyObject *fields[FIELD_COUNT];
     PyObject *calls, *attributes; /* {name: index in the policy's list} */
 } rules;
 
@@ -32,7 +53,7 @@ struct walk {
 struct check {
     struct buf *out;
     size_t count;
-    unsigned line;
+    PyObject *node; /* that is looked at */
     bool told_imports;
     bool failed; /* an exception is set */
 };
@@ -68,6 +89,7 @@ bool rules_init(void)
         return false;
     rules.node = find_type(ast, "AST");
     rules.expression = find_type(ast, "expr");
+    rules.context = find_type(ast, "expr_context");
     rules.name = find_type(ast, "Name");
     rules.constant = find_type(ast, "Constant");
     for (size_t i = 1; i < KIND_COUNT; i++)
@@ -75,13 +97,17 @@ bool rules_init(void)
             return false;
     rules.calls = index_of(&guard.setup->policy->block_calls);
     rules.attributes = index_of(&guard.setup->policy->block_attributes);
-    return rules.node && rules.expression && rules.name && rules.constant &&
-           rules.calls && rules.attributes;
+    for (size_t i = 0; i < FIELD_COUNT; i++)
+        if (!(rules.fields[i] = PyUnicode_InternFromString(field_names[i])))
+            return false;
+    return rules.node && rules.expression && rules.context && rules.name &&
+           rules.constant && rules.calls && rules.attributes;
 }
 
 static void add_node(struct walk *w, PyObject *object)
 {
-    if (!PyObject_TypeCheck(object, rules.node))
+    if (!PyObject_TypeCheck(object, rules.node) ||
+            Py_TYPE(object)->tp_base == rules.context)
         return;
     if (w->statements_only && PyObject_TypeCheck(object, rules.expression))
         return;
@@ -131,9 +157,9 @@ static enum kind kind_of(PyObject *node)
 }
 
 /* A field of a node, or NULL; a new reference. */
-static PyObject *field(PyObject *node, const char *name)
+static PyObject *field(PyObject *node, enum field which)
 {
-    PyObject *value = PyObject_GetAttrString(node, name);
+    PyObject *value = PyObject_GetAttr(node, rules.fields[which]);
     if (!value)
         PyErr_Clear();
     return value;
@@ -166,11 +192,17 @@ static const struct policy_text *find_attribute(PyObject *name)
 /* Of an expression: the text of a constant; a new reference or NULL. */
 static PyObject *constant_text(PyObject *node)
 {
-    PyObject *value = Py_IS_TYPE(node, rules.constant) ? field(node, "value") : NULL;
+    PyObject *value = Py_IS_TYPE(node, rules.constant) ? field(node, FIELD_VALUE) : NULL;
     if (value && PyUnicode_CheckExact(value))
         return value;
     Py_XDECREF(value);
     return NULL;
+}
+
+static unsigned line_of(PyObject *node)
+{
+    auto_ref *line = field(node, FIELD_LINENO);
+    return line && PyLong_Check(line) ? (unsigned)PyLong_AsUnsignedLongMask(line) : 0;
 }
 
 /* True: it is to be shown, and the line has been begun. */
@@ -192,7 +224,7 @@ static void violation(struct check *c, const char *what,
         return;
     buf_add(c->out, STR("SecurityError: "));
     buf_addf(c->out, "%s'%.*s%s' is not permitted, in line %u. Rule: [ast] %s ", what,
-            STR_ARG(blocked->text), after, c->line, key);
+            STR_ARG(blocked->text), after, line_of(c->node), key);
     origin_write(&blocked->origin, c->out);
     buf_addf(c->out, ". %s", hint);
 }
@@ -253,7 +285,7 @@ static bool is_reflective(PyObject *name)
 
 static void check_arguments(struct check *c, PyObject *call)
 {
-    auto_ref *args = field(call, "args");
+    auto_ref *args = field(call, FIELD_ARGS);
     Py_ssize_t count = args && PyList_CheckExact(args) ? PyList_GET_SIZE(args) : 0;
     for (Py_ssize_t i = 0; i < count; i++) {
         auto_ref *text = constant_text(PyList_GET_ITEM(args, i));
@@ -265,13 +297,13 @@ static void check_arguments(struct check *c, PyObject *call)
 
 static void check_call(struct check *c, PyObject *node)
 {
-    auto_ref *callee = field(node, "func");
+    auto_ref *callee = field(node, FIELD_FUNC);
     if (!callee)
         return;
     bool is_name = Py_IS_TYPE(callee, rules.name);
     if (!is_name && !Py_IS_TYPE(callee, rules.kinds[KIND_ATTRIBUTE]))
         return;
-    auto_ref *name = field(callee, is_name ? "id" : "attr");
+    auto_ref *name = field(callee, is_name ? FIELD_ID : FIELD_ATTR);
     const struct policy_text *blocked =
             is_name && name ? find(rules.calls, &guard.setup->policy->block_calls, name)
                             : NULL;
@@ -300,7 +332,7 @@ static void import_violation(struct check *c, struct str name)
     if (c->told_imports)
         rest = guard_message(name);
     c->told_imports = true;
-    buf_addf(c->out, "ImportError: %.*s, in line %u", STR_ARG(first), c->line);
+    buf_addf(c->out, "ImportError: %.*s, in line %u", STR_ARG(first), line_of(c->node));
     while (rest.len) {
         struct str line = str_cut(&rest, '\n');
         const char *stop = str_ends(buf_str(c->out), STR(".")) ? "" : ".";
@@ -317,31 +349,31 @@ static void check_import_of(struct check *c, struct str name)
 
 static void check_import(struct check *c, PyObject *node)
 {
-    auto_ref *names = field(node, "names");
+    auto_ref *names = field(node, FIELD_NAMES);
     Py_ssize_t count = names && PyList_CheckExact(names) ? PyList_GET_SIZE(names) : 0;
     for (Py_ssize_t i = 0; i < count; i++) {
-        auto_ref *name = field(PyList_GET_ITEM(names, i), "name");
+        auto_ref *name = field(PyList_GET_ITEM(names, i), FIELD_NAME);
         check_import_of(c, text_of(name));
     }
 }
 
 static bool is_relative(PyObject *import_from)
 {
-    auto_ref *level = field(import_from, "level");
+    auto_ref *level = field(import_from, FIELD_LEVEL);
     return level && PyLong_Check(level) && PyLong_AsLong(level) > 0;
 }
 
 /* One that is relative has no package to begin in, which Python says itself. */
 static void check_import_from(struct check *c, PyObject *node)
 {
-    auto_ref *module = field(node, "module");
+    auto_ref *module = field(node, FIELD_MODULE);
     if (!is_relative(node))
         check_import_of(c, text_of(module));
 }
 
 static void check_match_class(struct check *c, PyObject *node)
 {
-    auto_ref *names = field(node, "kwd_attrs");
+    auto_ref *names = field(node, FIELD_KWD_ATTRS);
     Py_ssize_t count = names && PyList_CheckExact(names) ? PyList_GET_SIZE(names) : 0;
     for (Py_ssize_t i = 0; i < count; i++)
         check_attribute_name(c, PyList_GET_ITEM(names, i));
@@ -349,16 +381,10 @@ static void check_match_class(struct check *c, PyObject *node)
 
 static void check_match_mapping(struct check *c, PyObject *node)
 {
-    auto_ref *keys = field(node, "keys");
+    auto_ref *keys = field(node, FIELD_KEYS);
     Py_ssize_t count = keys && PyList_CheckExact(keys) ? PyList_GET_SIZE(keys) : 0;
     for (Py_ssize_t i = 0; i < count; i++)
         check_key(c, PyList_GET_ITEM(keys, i));
-}
-
-static unsigned line_of(PyObject *node)
-{
-    auto_ref *line = field(node, "lineno");
-    return line && PyLong_Check(line) ? (unsigned)PyLong_AsUnsignedLongMask(line) : 0;
 }
 
 static void check_node(struct check *c, PyObject *node)
@@ -366,7 +392,7 @@ static void check_node(struct check *c, PyObject *node)
     enum kind kind = kind_of(node);
     if (kind == KIND_OTHER)
         return;
-    c->line = line_of(node);
+    c->node = node;
     if (kind == KIND_IMPORT) {
         check_import(c, node);
     } else if (kind == KIND_IMPORT_FROM) {
@@ -374,10 +400,10 @@ static void check_node(struct check *c, PyObject *node)
     } else if (kind == KIND_CALL) {
         check_call(c, node);
     } else if (kind == KIND_ATTRIBUTE) {
-        auto_ref *name = field(node, "attr");
+        auto_ref *name = field(node, FIELD_ATTR);
         check_attribute_name(c, name);
     } else if (kind == KIND_SUBSCRIPT) {
-        auto_ref *key = field(node, "slice");
+        auto_ref *key = field(node, FIELD_SLICE);
         check_key(c, key);
     } else if (kind == KIND_MATCH_CLASS) {
         check_match_class(c, node);
@@ -442,10 +468,10 @@ static bool may_use_sockets(struct str name, json_t *modules)
 static bool import_may_use_sockets(PyObject *node, struct str from, json_t *modules)
 {
     bool found = false;
-    auto_ref *names = field(node, "names");
+    auto_ref *names = field(node, FIELD_NAMES);
     Py_ssize_t count = names && PyList_CheckExact(names) ? PyList_GET_SIZE(names) : 0;
     for (Py_ssize_t i = 0; i < count; i++) {
-        auto_ref *name = field(PyList_GET_ITEM(names, i), "name");
+        auto_ref *name = field(PyList_GET_ITEM(names, i), FIELD_NAME);
         auto_buf whole = BUF((size_t)1 << 16);
         if (from.len)
             buf_addf(&whole, "%.*s.", STR_ARG(from));
@@ -464,7 +490,7 @@ bool rules_needs_network(PyObject *tree, json_t *modules)
         enum kind kind = kind_of(node);
         if (kind != KIND_IMPORT && kind != KIND_IMPORT_FROM)
             continue;
-        auto_ref *module = kind == KIND_IMPORT_FROM ? field(node, "module") : NULL;
+        auto_ref *module = kind == KIND_IMPORT_FROM ? field(node, FIELD_MODULE) : NULL;
         struct str from = text_of(module);
         found = may_use_sockets(from, modules) || found;
         found = import_may_use_sockets(node, from, modules) || found;
