@@ -164,7 +164,7 @@ static bool parse_imports(
     for (size_t i = 0; i < out->import_count; i++) {
         const json_t *item = json_array_get(list, i);
         struct policy_import *import = &out->imports[i];
-        int kind;
+        int kind = 0;
         if (!policy_parse_bytes(item, "name", arena, &import->name, err) ||
                 !parse_word(item, "kind", IMPORT_PATH, &kind, err) ||
                 !policy_parse_bytes(item, "value", arena, &import->value, err) ||
@@ -185,7 +185,7 @@ static bool parse_audit(
     for (size_t i = 0; i < out->audit_count; i++) {
         const json_t *item = json_array_get(list, i);
         struct policy_audit *audit = &out->audit[i];
-        int word;
+        int word = 0;
         if (!policy_parse_bytes(item, "event", arena, &audit->event, err) ||
                 !parse_word(item, "disposition", AUDIT_SQLITE_CONNECT, &word, err) ||
                 !policy_parse_origin(item, arena, &audit->origin, err))
@@ -198,7 +198,7 @@ static bool parse_audit(
 static bool parse_restriction(const json_t *item, struct arena *arena,
         struct policy_restriction *out, struct error *err)
 {
-    int mode;
+    int mode = 0;
     if (!policy_parse_bytes(item, "name", arena, &out->name, err) ||
             !parse_word(item, "mode", MODE_ALLOW, &mode, err) ||
             !policy_parse_origin(item, arena, &out->origin, err))
