@@ -92,6 +92,15 @@ static bool work(
            zygote_serve(SOCKET_FD, &view, status, err);
 }
 
+/* The server logs it, and tells the runs that wait. */
+static void say_why(const struct error *why)
+{
+    struct error unused;
+    const struct wire_message m = { WIRE_NOT_STARTED, 1, { str_of(why->message) } };
+    if (!wire_send(SOCKET_FD, &m, &unused))
+        log_line(LOG_ERROR, "%s", why->message);
+}
+
 static int serve(void)
 {
     struct confine_status status = { 0 };
@@ -106,7 +115,7 @@ static int serve(void)
     auto_arena *arena = arena_create();
     if (work(server, &status, arena, &err))
         return 0;
-    log_line(LOG_ERROR, "%s", err.message);
+    say_why(&err);
     return 1;
 }
 

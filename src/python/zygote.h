@@ -5,7 +5,8 @@
  * Descriptor 3 is the socket to the server (base/wire.h).  Each WIRE_FORK brings the four
  * descriptors of a child: its control socket, its broker socket, its stdout and stderr.
  * They are answered in order; WIRE_FORKED brings a pidfd, by which the server ends the
- * child without us.  WIRE_GONE follows when it has been reaped.
+ * child without us.  WIRE_GONE follows when it has been reaped.  WIRE_NOT_STARTED, with
+ * the reason as its field, is the last that is heard of a zygote that cannot go on.
  */
 #ifndef PYTHON_ZYGOTE_H
 #define PYTHON_ZYGOTE_H

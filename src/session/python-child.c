@@ -230,6 +230,7 @@ static void finish(struct child *c)
 
 static void arm(struct child *c, uint64_t ms)
 {
+    uv_update_time(c->host->loop);
     uv_timer_start(&c->timer, on_timer, ms, 0);
 }
 
@@ -503,7 +504,6 @@ void child_run(struct child *c, struct str call, unsigned timeout_ms)
     /* A child that does not listen any more has closed, and reading will tell. */
     if (failure)
         on_written(&p->request, failure);
-    uv_update_time(c->host->loop);
     arm(c, (uint64_t)timeout_ms + PYTHON_GRACE_MS);
 }
 
@@ -561,7 +561,6 @@ static void listen_to(struct child *c, struct ends *e)
     uv_read_start((uv_stream_t *)&c->control, on_control_alloc, on_control_read);
     uv_read_start((uv_stream_t *)&c->out.pipe, on_stream_alloc, on_stream_read);
     uv_read_start((uv_stream_t *)&c->err.pipe, on_stream_alloc, on_stream_read);
-    uv_update_time(c->host->loop);
     arm(c, START_MS);
 }
 

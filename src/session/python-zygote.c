@@ -41,7 +41,7 @@ struct zygote {
     size_t order_count;
     const struct zygote_events *events; /* NULL: being destroyed */
     void *user;
-    char why[160]; /* "" while there is no reason to end it */
+    char why[300]; /* "" while there is no reason to end it */
 };
 
 static void set_why(struct zygote *z, const char *why)
@@ -155,9 +155,22 @@ static bool on_gone(struct zygote *z, int pid, int status)
     return true;
 }
 
+/* It ends by itself, for this reason. */
+static void on_last_words(struct zygote *z, struct str why)
+{
+    auto_buf shown = BUF(sizeof(z->why));
+    buf_add_shown(&shown, str_sub(why, 0, sizeof(z->why) - 1));
+    set_why(z, shown.data ? shown.data : "");
+    z->state = ZYGOTE_ENDING;
+}
+
 static bool on_message(struct zygote *z, const struct wire_message *m)
 {
     int first, second;
+    if (m->kind == WIRE_NOT_STARTED && m->count == 1) {
+        on_last_words(z, m->fields[0]);
+        return true;
+    }
     if (z->state == ZYGOTE_STARTING && m->kind == WIRE_READY) {
         z->state = ZYGOTE_READY;
         uv_timer_stop(&z->timer);

@@ -214,7 +214,7 @@ static void on_child_answered(
     if (p->first)
         pump(p);
     else
-        do_later(p, REFILL_MS);
+        do_later(p, 0);
 }
 
 static void on_child_gone(void *user, struct child *c)
@@ -448,7 +448,7 @@ void python_cancel(struct python *python UNUSED, struct python_run *run)
     if (run->child) {
         find_place(p, run->child)->run = NULL;
         child_stop(run->child);
-        do_later(p, REFILL_MS);
+        do_later(p, 0);
     } else {
         dequeue(p, run);
     }

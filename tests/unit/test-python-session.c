@@ -622,6 +622,8 @@ static void test_no_start(void **state UNUSED)
         { "/nonexistent/python", "{}", "No such file" },
         { TEST_ZYGOTE, "{\"start\":\"die\"}", "exited with status 7" },
         { TEST_ZYGOTE, "{\"start\":\"garbage\"}", "out of turn" },
+        { TEST_ZYGOTE, "{\"start\":\"say\"}", "no ?[31mlibrary" },
+        { PADDOCK_PYTHON, "{}", "setup: " },
         { TEST_ZYGOTE, "{\"child\":\"die\"}", "exited with status 7" },
         { TEST_ZYGOTE, "{\"child\":\"garbage\"}", "malformed" },
         { TEST_ZYGOTE, "{\"fork\":\"refuse\"}", "temporarily unavailable" },

@@ -3,7 +3,7 @@
  *
  * It speaks the wire like paddock-python.  What it does itself is in its setup:
  *   {"network":true}   its children run what needs a network
- *   {"start":"..."}    "die", "hang", "garbage" instead of becoming ready
+ *   {"start":"..."}    "die", "hang", "garbage", "say" instead of becoming ready
  *   {"fork":"..."}     "deaf" (orders are not answered), "refuse"
  *   {"child":"..."}    "die", "hang", "garbage", "die-ready" before any run
  * What a child does with a run is in its code:
@@ -329,6 +329,10 @@ int main(void)
     zygote.setup = setup;
     if (has("start", "die"))
         return 7;
+    if (has("start", "say")) {
+        send_to(SOCKET, WIRE_NOT_STARTED, STR("no \x1b[31mlibrary"), NOTHING, NOTHING);
+        return 1;
+    }
     if (has("start", "hang"))
         hang();
     if (has("start", "garbage"))
