@@ -361,7 +361,7 @@ bool zygote_fork(struct zygote *z, const int *fds, void *child, struct error *er
 {
     assert(zygote_can_fork(z));
     if (!send_fork(z->process.socket, fds)) {
-        zygote_kill(z, "it does not listen");
+        zygote_kill(z, errno == EAGAIN ? "it does not listen" : "");
         return error_set(err, ERR_IO, "the interpreter's process does not listen");
     }
     z->orders[z->order_count++] = (struct order){ .child = child };

@@ -325,13 +325,13 @@ int main(void)
     wire_reader_init(&reader, SOCKET);
     if (!wire_receive(&reader, &m, &err) || m.kind != WIRE_SETUP ||
             !json_parse(m.fields[0], &setup, &err))
-        return 9;
+        _exit(9);
     zygote.setup = setup;
     if (has("start", "die"))
-        return 7;
+        _exit(7);
     if (has("start", "say")) {
         send_to(SOCKET, WIRE_NOT_STARTED, STR("no \x1b[31mlibrary"), NOTHING, NOTHING);
-        return 1;
+        _exit(1);
     }
     if (has("start", "hang"))
         hang();
