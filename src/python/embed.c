@@ -7,6 +7,7 @@
 #include "python/replace.h"
 #include "python/run.h"
 
+#include <signal.h>
 #include <unistd.h>
 
 /*
@@ -150,9 +151,17 @@ static void freeze(void)
         PyErr_Clear();
 }
 
+/* These are errors of a call and no end, as in any Python. */
+static void ignore_signals(void)
+{
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN);
+}
+
 bool embed_start(struct error *err)
 {
     set_environment(guard.setup->env);
+    ignore_signals();
     if (!hook_install())
         return error_set(err, ERR_BUG, "Python takes no audit hook");
     if (!start(err))
