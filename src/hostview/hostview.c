@@ -32,6 +32,8 @@ static void list_mounts(struct hostview *view, struct arena *arena)
         enum view_rule rule = mount_rule(rules->items[i].kind);
         if (view->options.read_only && rule == VIEW_WRITABLE)
             continue;
+        if (view->options.trusted_reads && rules->items[i].trusted_may)
+            continue;
         /* All is read-only but what is writable: no word about what may be read. */
         if (rules->items[i].kind != KERNEL_READABLE)
             paths[count++] = (struct view_path){ rule, rules->items[i].path.data };

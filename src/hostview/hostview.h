@@ -18,6 +18,9 @@ struct hostview_options {
     /* Null, zero, random and terminals can be opened; otherwise no device can. */
     bool devices;
     bool no_programs; /* what may be written cannot be mapped as code */
+    /* Trusted code in the helper reads what only an agent may not ("deny-agent"): the
+     * helper decides who is who, and the kernel does not hide it. */
+    bool trusted_reads;
     /* Read even if the policy lets only some paths be read: NULL-terminated, or NULL. */
     const char *const *also_readable;
 };

@@ -58,6 +58,8 @@ static bool enter(int server, struct hostview *view, struct arena *arena,
         .paths = guard.setup->paths,
         .devices = true,
         .no_programs = true,
+        /* Clients of services have credentials to read. */
+        .trusted_reads = guard.setup->network,
         .also_readable = embed_folders(arena),
     };
     int machine = park_machine(err);

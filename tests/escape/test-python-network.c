@@ -115,11 +115,24 @@ static void test_nothing_else(void **state UNUSED)
     expect_says(code, expected, 0, 0);
 }
 
+/* A library of a service reads its credentials; nobody reads what nobody may. */
+static void test_credentials(void **state UNUSED)
+{
+    static const char code[] =
+            "import os\nhome = os.path.dirname(os.getcwd()) + '/home/'\n"
+            "for name in '.aws/credentials', '.npmrc':\n    try:\n"
+            "        print(len(open(home + name).read()))\n"
+            "    except OSError as e:\n        print('no')\n";
+    if (current_host == HOST_WHOLE || current_host == HOST_NO_LANDLOCK)
+        expect_says(code, "7\nno\n", 0, 0);
+}
+
 static int test_all(enum host host)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_client),
         cmocka_unit_test(test_nothing_else),
+        cmocka_unit_test(test_credentials),
     };
     fprintf(stderr, "# as uid %u, %s\n", geteuid(), host_names[host]);
     current_host = host;
