@@ -5,6 +5,7 @@
 #include "policy/python-setup.h"
 
 #include <fcntl.h>
+#include <glob.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -26,6 +27,28 @@ static const char more_modules[] =
         "platform = true\nqueue = true\ngzip = true\n"
         "multiprocessing = true\ninspect = true\n";
 
+const char *python_world_library(void)
+{
+    static char path[256];
+    glob_t found;
+    if (glob("/usr/lib*/*/libz.so.1", 0, NULL, &found))
+        fail_msg("no library to try it with");
+    snprintf(path, sizeof(path), "%s", found.gl_pathv[0]);
+    globfree(&found);
+    return path;
+}
+
+static void put_library(const struct python_world *w)
+{
+    char command[1024];
+    if (!w->options->library)
+        return;
+    snprintf(command, sizeof(command), "mkdir -p '%s/ws/%s' && cp '%s' '%s/ws/%s/lib.so'",
+            w->machine.top, w->options->library, python_world_library(), w->machine.top,
+            w->options->library);
+    assert_int_equal(system(command), 0);
+}
+
 static char *make_setup(struct python_world *w)
 {
     struct error err;
@@ -33,17 +56,21 @@ static char *make_setup(struct python_world *w)
     const struct machine *m = &w->machine;
     if (unlink(machine_path(m, "ws/.pyddock/pyddock.toml")))
         assert(!"the file of machine.h is no policy");
-    machine_write(m, "ws/.pyddock/pyddock.override.toml", more_modules);
+    const char *more = w->options->policy ? w->options->policy : "";
+    machine_write(m, "ws/.pyddock/pyddock.override.toml",
+            arena_printf(m->arena, "%s%s", more_modules, more));
+    put_library(w);
     const struct config_request request = { .workspace = machine_path(m, "ws"),
         .home = machine_path(m, "home") };
     if (!config_load(&request, m->arena, &policy, &err))
         fail_msg("%s", err.message);
-    const char *env[] = { "PATH=/usr/bin:/bin", "LC_ALL=C.UTF-8", w->variable, NULL };
+    const char *env[] = { "PATH=/usr/bin:/bin", "LC_ALL=C.UTF-8", w->options->variable,
+        NULL };
     const struct python_setup setup = {
         .paths = path_policy_create(policy, m->arena),
         .policy = policy,
         .env = env,
-        .network = w->network,
+        .network = w->options->network,
     };
     auto_buf text = BUF((size_t)16 << 20);
     python_setup_write(&setup, &text);
@@ -59,20 +86,17 @@ static void expect(
     assert_int_equal(m->kind, kind);
 }
 
-void python_world_begin(
-        struct python_world *w, const char *program, bool network, const char *variable)
+void python_world_begin(struct python_world *w, const struct python_world_options *o)
 {
     struct error err = { 0 };
     struct wire_message ready;
-    *w = (struct python_world){
-        .zygote = HELPER_NONE, .network = network, .variable = variable
-    };
+    *w = (struct python_world){ .zygote = HELPER_NONE, .options = o };
     machine_create(&w->machine, geteuid());
     auto_free char *setup = make_setup(w);
     auto_fd int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
     static const char *const env[] = { "LC_ALL=C.UTF-8", NULL };
     const struct helper_spec spec = {
-        .path = program, .env = env, .fds = &root, .fd_count = 1
+        .path = o->program, .env = env, .fds = &root, .fd_count = 1
     };
     if (!helper_spawn(&spec, &w->zygote, &err))
         fail_msg("%s", err.message);

@@ -13,18 +13,26 @@
 #include "base/wire.h"
 #include "broker/spawn.h"
 
+struct python_world_options {
+    const char *program; /* a paddock-python */
+    bool network;
+    const char *variable; /* one more of the snippets' environment, or NULL */
+    const char *policy;   /* TOML that is added to the policy, or NULL */
+    const char *library;  /* folder in the workspace where a lib.so is put, or NULL */
+};
+
 struct python_world {
     struct machine machine; /* for its tree only */
     struct helper zygote;
     struct wire_reader reader;
-    bool network;
-    const char *variable;
+    const struct python_world_options *options;
 };
 
-/* `program` is a paddock-python; `variable` one more of its snippets' environment, or
- * NULL.  Fails the test if it cannot be started. */
-void python_world_begin(
-        struct python_world *w, const char *program, bool network, const char *variable);
+/* A shared library of this machine. */
+const char *python_world_library(void);
+
+/* Fails the test if it cannot be started; the options live on. */
+void python_world_begin(struct python_world *w, const struct python_world_options *o);
 void python_world_end(struct python_world *w);
 
 /* One child, which waits for its snippet. */

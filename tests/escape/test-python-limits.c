@@ -21,10 +21,7 @@
 
 #define GIB ((rlim_t)1 << 30)
 
-static const char *program(void)
-{
-    return getenv("PADDOCK_TEST_PROGRAM");
-}
+static struct python_world_options options; /* the program only */
 
 /* In a process of its own, since limits cannot be raised again; what it says. */
 static void run_limited(
@@ -37,7 +34,7 @@ static void run_limited(
         const struct rlimit both = { limit, limit };
         if (limit && setrlimit((__rlimit_resource_t)resource, &both))
             _exit(2);
-        python_world_begin(&w, program(), false, NULL);
+        python_world_begin(&w, &options);
         python_child_run(&w, code, &c);
         bool fine = c.notes && strstr(c.output, expected);
         if (!fine)
@@ -122,7 +119,7 @@ static void check_killed(const char *code)
 {
     struct python_world w;
     struct python_child c;
-    python_world_begin(&w, program(), false, NULL);
+    python_world_begin(&w, &options);
     python_child_begin(&w, &c);
     python_child_send(&c, code, 100);
     struct stat st;
@@ -153,7 +150,7 @@ static void play_server(int ready, bool only_zygote)
 {
     struct python_world w;
     struct python_child waiting, busy;
-    python_world_begin(&w, program(), false, NULL);
+    python_world_begin(&w, &options);
     python_child_begin(&w, &waiting);
     python_child_begin(&w, &busy);
     python_child_send(&busy, "while True: pass", 0);
@@ -213,6 +210,35 @@ static void test_zygote_dies(void **state UNUSED)
     check_orphans(true);
 }
 
+static bool says(pid_t pid, const char *file, const char *line)
+{
+    char path[64], text[8192];
+    snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, file);
+    auto_fd int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+    text[n < 0 ? 0 : n] = '\0';
+    return strstr(text, line);
+}
+
+/* What forks the children has given up what it can, too. */
+static void test_zygote(void **state UNUSED)
+{
+    struct python_world w;
+    char none[] = "CapEff:\t0000000000000000\n", files[] = "CapEff:\t000000000000000b\n";
+    python_world_begin(&w, &options);
+    assert_true(says(w.zygote.pid, "status", "NoNewPrivs:\t1\n"));
+    assert_true(says(w.zygote.pid, "status", geteuid() ? none : files));
+    assert_true(says(
+            w.zygote.pid, "limits", "Max core file size        0                    0 "));
+    /* Not dumpable: its files in /proc are root's. */
+    struct stat st;
+    char path[64];
+    snprintf(path, sizeof(path), "/proc/%d/environ", (int)w.zygote.pid);
+    assert_int_equal(stat(path, &st), 0);
+    assert_true(!geteuid() || st.st_uid != geteuid());
+    python_world_end(&w);
+}
+
 static int test_all(enum host host)
 {
     const struct CMUnitTest tests[] = {
@@ -227,6 +253,7 @@ static int test_all(enum host host)
         cmocka_unit_test(test_in_machine_code),
         cmocka_unit_test(test_server_dies),
         cmocka_unit_test(test_zygote_dies),
+        cmocka_unit_test(test_zygote),
     };
     fprintf(stderr, "# as uid %u, %s\n", geteuid(), host_names[host]);
     return cmocka_run_group_tests(tests, NULL, NULL);
@@ -241,7 +268,7 @@ int main(void)
             getenv("PADDOCK_PYTHON_BARE"), copy, folder);
     if (system(command))
         return 1;
-    setenv("PADDOCK_TEST_PROGRAM", copy, 1);
+    options.program = copy;
     int failed = host_run(HOST_NO_MOUNTS, false, test_all);
     if (!geteuid())
         failed += host_run(HOST_NO_MOUNTS, true, test_all);

@@ -12,7 +12,6 @@
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <ftw.h>
-#include <glob.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -50,9 +49,9 @@ static const char legend[] =
 struct run {
     enum build build;
     enum host host;
+    struct python_world_options options;
     struct python_world world;
     struct python_child sibling;
-    const char *library;
     int port;
     unsigned column;
 };
@@ -237,7 +236,7 @@ static void add_names(const struct run *run, struct buf *code)
             "TOP = '%s'\nWS = '%s/ws'\nHOME = '%s/home'\nOUT = '%s/out'\nSERVER = %d\n"
             "ZYGOTE = %d\nSIBLING = %d\nPORT = %d\nABSTRACT = '%s'\nLIB = '%s'\n",
             top, top, top, top, (int)getpid(), (int)run->world.zygote.pid,
-            (int)run->sibling.pid, run->port, ABSTRACT_NAME, run->library);
+            (int)run->sibling.pid, run->port, ABSTRACT_NAME, python_world_library());
     if (run->build != BUILD_KERNEL)
         return;
     buf_add(code, str_of(raw_prelude));
@@ -272,10 +271,12 @@ static void write_snippet(const struct run *run, const char *text, struct buf *c
 
 static void begin_world(struct run *run)
 {
-    const char *program = getenv(
-            run->build == BUILD_RULES ? "PADDOCK_TEST_RULES" : "PADDOCK_TEST_KERNEL");
-    python_world_begin(&run->world, program, false,
-            run->host == HOST_OLD_LANDLOCK ? "PADDOCK_TEST_LANDLOCK=2" : NULL);
+    run->options = (struct python_world_options){
+        .program = getenv(
+                run->build == BUILD_RULES ? "PADDOCK_TEST_RULES" : "PADDOCK_TEST_KERNEL"),
+        .variable = run->host == HOST_OLD_LANDLOCK ? "PADDOCK_TEST_LANDLOCK=2" : NULL,
+    };
+    python_world_begin(&run->world, &run->options);
     python_child_begin(&run->world, &run->sibling);
 }
 
@@ -399,15 +400,10 @@ static int listen_somewhere(void)
 
 static void run_build(enum build build, enum host host, int port)
 {
-    glob_t libraries;
-    if (glob("/usr/lib/*/libz.so.1", 0, NULL, &libraries) ||
-            shared->columns >= MAX_COLUMNS)
-        abort();
-    struct run run = { .build = build,
-        .host = host,
-        .port = port,
-        .library = libraries.gl_pathv[0],
-        .column = shared->columns++ };
+    assert(shared->columns < MAX_COLUMNS);
+    struct run run = {
+        .build = build, .host = host, .port = port, .column = shared->columns++
+    };
     snprintf(shared->titles[run.column], sizeof(shared->titles[0]), "%s, uid %u, %s",
             build_names[build], geteuid(), host_names[host]);
     unsigned row = 0;
@@ -419,7 +415,6 @@ static void run_build(enum build build, enum host host, int port)
         if (can_work(&run, w))
             try_work(&run, w);
     end_world(&run);
-    globfree(&libraries);
 }
 
 static int run_host(enum host host)

@@ -1,6 +1,7 @@
 /*
- * The interpreter with network: a client of the internet protocols, and nothing else.  In
- * the build without rules.
+ * The interpreter under other policies, in the build without rules: with network, as a
+ * client of the internet protocols and nothing else; where only some paths are read;
+ * with an environment of packages in the workspace.
  */
 #include "hosts.h"
 #include "python-world.h"
@@ -18,6 +19,7 @@
 #include <cmocka.h>
 
 static enum host current_host;
+static struct python_world_options options;
 
 static int listen_on(int type, int *port)
 {
@@ -40,13 +42,17 @@ static void expect_says(const char *code, const char *expected, int tcp, int udp
     struct python_child c;
     auto_buf text = BUF((size_t)1 << 16);
     buf_addf(&text, "TCP = %d\nUDP = %d\n%s", tcp, udp, code);
-    python_world_begin(&w, getenv("PADDOCK_TEST_PROGRAM"), true,
-            current_host == HOST_OLD_LANDLOCK ? "PADDOCK_TEST_LANDLOCK=2" : NULL);
+    python_world_begin(&w, &options);
     python_child_run(&w, text.data, &c);
     assert_true(python_child_holds(&c, "network"));
     assert_string_equal(c.output, expected);
     python_child_finish(&c);
     python_world_end(&w);
+}
+
+static bool has_mounts(void)
+{
+    return current_host == HOST_WHOLE || current_host == HOST_NO_LANDLOCK;
 }
 
 static void test_client(void **state UNUSED)
@@ -67,6 +73,7 @@ static void test_client(void **state UNUSED)
             "asyncio.run(f())\nprint('done')\n";
     char got[8];
     int tcp, udp;
+    options.network = true;
     auto_fd int stream = listen_on(SOCK_STREAM, &tcp);
     auto_fd int packets = listen_on(SOCK_DGRAM, &udp);
     expect_says(code, "True\n('127.0.0.1', 80)\ndone\n", tcp, udp);
@@ -112,6 +119,7 @@ static void test_nothing_else(void **state UNUSED)
             "accept EPERM\na filter ENOPROTOOPT\na program ENOPROTOOPT\n"
             "a protocol on top ENOPROTOOPT\na pair of datagrams EPERM\nexec EPERM\n"
             "fork EPERM\n";
+    options.network = true;
     expect_says(code, expected, 0, 0);
 }
 
@@ -123,8 +131,48 @@ static void test_credentials(void **state UNUSED)
             "for name in '.aws/credentials', '.npmrc':\n    try:\n"
             "        print(len(open(home + name).read()))\n"
             "    except OSError as e:\n        print('no')\n";
-    if (current_host == HOST_WHOLE || current_host == HOST_NO_LANDLOCK)
+    options.network = true;
+    if (has_mounts())
         expect_says(code, "7\nno\n", 0, 0);
+}
+
+/* Landlock knows the list, with mounts or without. */
+static void test_only_some_paths(void **state UNUSED)
+{
+    static const char code[] =
+            "import os, sys, json, zoneinfo, _lsprof, tempfile\n"
+            "top = os.path.dirname(os.getcwd())\n"
+            "def t(f):\n    try:\n        f()\n        return True\n"
+            "    except PermissionError:\n        return False\n"
+            "print([p for p in (top + '/out/f.txt', top + '/home/public.txt', "
+            "'/etc/passwd',"
+            " '/etc/hostname', '/root', '/', top, '/proc/1/cmdline', '/var/log')\n"
+            "       if t(lambda: os.open(p, os.O_RDONLY))])\n"
+            "print(t(lambda: open('a.txt').read()), t(lambda: open('sub/x', 'w')),\n"
+            "      t(lambda: open('/proc/self/status').read()),\n"
+            "      t(lambda: open('/dev/null', 'w')), t(lambda: os.urandom(3)),\n"
+            "      t(lambda: zoneinfo.ZoneInfo('Asia/Tokyo')), t(lambda: "
+            "os.listdir('.')))\n";
+    options.network = false;
+    options.policy = "[filesystem]\nreadable_paths = [\".\"]\n";
+    if (current_host != HOST_NO_LANDLOCK)
+        expect_says(code, "[]\nTrue True True True True True True\n", 0, 0);
+    options.policy = NULL;
+}
+
+/* What cannot be written can be code, also in the workspace. */
+static void test_environment(void **state UNUSED)
+{
+    static const char code[] =
+            "import ctypes\nctypes.CDLL('./.pyddock/venv/lib.so')\nprint('loaded')\n"
+            "import shutil\nshutil.copyfile('.pyddock/venv/lib.so', 'sub/lib.so')\n"
+            "try:\n    ctypes.CDLL('./sub/lib.so')\nexcept OSError as e:\n"
+            "    print('failed to map' in str(e))\n";
+    options.network = false;
+    options.library = ".pyddock/venv";
+    if (has_mounts())
+        expect_says(code, "loaded\nTrue\n", 0, 0);
+    options.library = NULL;
 }
 
 static int test_all(enum host host)
@@ -133,9 +181,12 @@ static int test_all(enum host host)
         cmocka_unit_test(test_client),
         cmocka_unit_test(test_nothing_else),
         cmocka_unit_test(test_credentials),
+        cmocka_unit_test(test_only_some_paths),
+        cmocka_unit_test(test_environment),
     };
     fprintf(stderr, "# as uid %u, %s\n", geteuid(), host_names[host]);
     current_host = host;
+    options.variable = host == HOST_OLD_LANDLOCK ? "PADDOCK_TEST_LANDLOCK=2" : NULL;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
 
@@ -149,7 +200,7 @@ int main(void)
             getenv("PADDOCK_PYTHON_BARE"), copy, folder);
     if (system(command))
         return 1;
-    setenv("PADDOCK_TEST_PROGRAM", copy, 1);
+    options.program = copy;
     for (enum host host = 0; host < HOSTS; host++) {
         failed += host_run(host, false, test_all);
         if (!geteuid())
