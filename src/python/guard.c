@@ -26,13 +26,20 @@ bool guard_is_inside(void)
     return depth > 0;
 }
 
+void guard_note_rule(struct str rule, const struct origin *origin)
+{
+    if (first_rule.len)
+        return;
+    buf_add(&first_rule, rule);
+    buf_addc(&first_rule, ' ');
+    origin_write(origin, &first_rule);
+}
+
+/* A refusal without a rule is of a kind, and counts too. */
 static void remember_rule(const struct refusal *why)
 {
-    if (first_rule.len || !why->rule.len)
-        return;
-    buf_add(&first_rule, buf_str(&why->rule));
-    buf_addc(&first_rule, ' ');
-    origin_write(&why->origin, &first_rule);
+    struct str rule = buf_str(&why->rule);
+    guard_note_rule(rule.len ? rule : str_of(why->code), &why->origin);
 }
 
 struct str guard_first_rule(void)

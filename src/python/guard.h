@@ -46,6 +46,9 @@ bool guard_is_inside(void);
  * EACCES if it is an OSError.  Returns NULL. */
 PyObject *guard_refuse(PyObject *type, const struct refusal *why);
 
+/* Something was refused that is told in other ways than by guard_refuse(). */
+void guard_note_rule(struct str rule, const struct origin *origin);
+
 /* The rule of the first refusal of this process, with its place, or "". */
 struct str guard_first_rule(void);
 

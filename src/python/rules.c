@@ -220,6 +220,9 @@ static void violation(struct check *c, const char *what,
         const struct policy_text *blocked, const char *after, const char *key,
         const char *hint)
 {
+    auto_buf rule = BUF(256);
+    buf_addf(&rule, "[ast] %s '%.*s'", key, STR_ARG(blocked->text));
+    guard_note_rule(buf_str(&rule), &blocked->origin);
     if (!begin(c))
         return;
     buf_add(c->out, STR("SecurityError: "));

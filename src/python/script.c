@@ -1,6 +1,7 @@
 #include "python/script.h"
 
 #include "base/json.h"
+#include "base/path.h"
 #include "base/utf8.h"
 
 #include <errno.h>
@@ -67,13 +68,25 @@ static bool judge(struct str canonical, struct buf *why, json_t *notes)
     return false;
 }
 
+/* What the policy hides cannot be found; then the name tells. */
+static bool is_hidden(const char *path, struct buf *why, json_t *notes)
+{
+    char folder[PATH_MAX];
+    auto_buf whole = BUF(2 * PATH_MAX);
+    if (path[0] != '/' && getcwd(folder, sizeof(folder)))
+        buf_addf(&whole, "%s/", folder);
+    buf_add(&whole, str_of(path));
+    return path_is_normal(buf_str(&whole)) && !judge(buf_str(&whole), why, notes);
+}
+
 /* Before it is opened, since the kernel would say no without a reason. */
 static bool name_allowed(const char *path, struct buf *why, json_t *notes)
 {
     auto_free char *canonical = realpath(path, NULL);
-    if (!canonical)
-        return say_errno(str_of(path), errno, why);
-    return judge(str_of(canonical), why, notes);
+    int error = errno;
+    if (canonical)
+        return judge(str_of(canonical), why, notes);
+    return !is_hidden(path, why, notes) && say_errno(str_of(path), error, why);
 }
 
 /* The file that was opened: the name may lead elsewhere by now. */

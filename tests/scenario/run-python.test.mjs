@@ -2,13 +2,13 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, readFileSync, readdirSync, symlinkSync } from 'node:fs';
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import test from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { build, connect, pyddock } from './lib.mjs';
 import { Server } from './server.mjs';
-import { kinds, serve, sha256, workspace } from './workspace.mjs';
+import { isRefusal, kinds, serve, sha256, workspace } from './workspace.mjs';
 
 const interpreter = join(build, 'src/python/paddock-python');
 const skip = existsSync(interpreter) ? false : 'this build has no interpreter';
@@ -71,8 +71,52 @@ for (const kind of kinds) {
     assert.equal(broken.isError, false);
     const refused = await py('import socket');
     assert.match(refused.text, /^--- STDERR ---\n[\s\S]*socket[\s\S]*--- EXIT CODE: 1 ---$/);
+    assert.equal(refused.isError, true);
+    const call = await py('eval("1")');
+    assert.match(call.text, /^--- STDERR ---\n.*eval.*\n\n--- EXIT CODE: 1 ---$/);
+    assert.equal(call.isError, true);
+    const caught = await py('try: open("/etc/new.txt", "w")\nexcept PermissionError as e: print(e)');
+    assert.match(caught.text, /\nRule: [\s\S]*EXIT CODE: 0 ---$/);
+    assert.equal(caught.isError, false);
   });
 }
+
+test('arguments and files', { skip }, async (t) => {
+  const files = { 'jobs/twice.py': 'import sys\nprint(__file__)\n[a * 2 for a in sys.argv[1:]]\n', 'jobs/README': 'x', 'jobs/odd .py': '7' };
+  const { py, tool, w } = await serveText(t, { files });
+  const argv = await py('import sys\nsys.argv', { args: ['a b', '--flag', '', 'ü'] });
+  assert.match(argv.text, /^--- RESULT ---\n\['<snippet>', 'a b', '--flag', '', 'ü'\]\n/);
+  const file = (name, more = {}) => tool('run_python', { file: name, ...more });
+  for (const name of ['jobs/twice.py', './jobs/../jobs/twice.py', join(w.root, 'jobs/twice.py')])
+    assert.match((await file(name, { args: ['x'] })).text, /^--- RESULT ---\n\['xx'\]\n--- STDOUT ---\n/, name);
+  assert.match((await file('jobs/odd .py')).text, /^--- RESULT ---\n7\n/);
+  for (const [args, message] of [
+    [{}, /'code' or 'file'/],
+    [{ code: '1', file: 'jobs/twice.py' }, /not both/],
+    [{ file: 'jobs/README' }, /\.py/],
+    [{ file: 'jobs/.py' }, /\.py/],
+    [{ file: '.py' }, /\.py/],
+    [{ file: 'jobs/missing.py' }, /File not found/],
+    [{ file: 'jobs/a\0b.py' }, /NUL/],
+    [{ code: '1', timeout: 0 }, /must be positive/],
+    [{ code: '1', timeout: -2.5 }, /-2\.5s must be positive/],
+    [{ code: '1', timeout: 99999 }, /99999\.0s exceeds maximum 3600\.0s/],
+  ]) {
+    const reply = await tool('run_python', args);
+    assert.match(reply.text, /^--- STDERR ---\n[^\n]*\n(\n)?--- EXIT CODE: 1 ---$/, JSON.stringify(args));
+    assert.match(reply.text, message);
+    assert.equal(reply.isError, args.file !== 'jobs/missing.py', JSON.stringify(args));
+  }
+});
+
+test('a file is read as the policy has it', { skip }, async (t) => {
+  const { tool, w } = await serveText(t, { policy: '[filesystem.guards]\n"/hidden/" = "deny-all"\n', files: { 'hidden/a.py': '1' } });
+  await writeFile(join(w.top, 'outside.py'), '"outside"');
+  const hidden = await tool('run_python', { file: 'hidden/a.py' });
+  assert.ok(isRefusal(hidden), hidden.text);
+  assert.match(hidden.text, /pyddock\.override\.toml:2/);
+  assert.match((await tool('run_python', { file: join(w.top, 'outside.py') })).text, /^--- RESULT ---\n'outside'\n/);
+});
 
 test('each call is a process of its own, in the workspace, without input', { skip }, async (t) => {
   const { py, w } = await serveText(t);
@@ -221,6 +265,21 @@ test('the audit log has what was run, decided and written', { skip }, async (t) 
   assert.deepEqual([wrong.is_error, 'exit' in wrong], [true, false]);
 });
 
+test('--debug tells each use of a file, and changes no reply', { skip }, async (t) => {
+  const w = await workspace(t, { files: { 'd/x.txt': 'text' } });
+  const { tool } = await serve(t, w, { options: ['--debug'] });
+  assert.equal((await tool('run_python', { code: 'print("same")\n6' })).text, '--- RESULT ---\n6\n--- STDOUT ---\nsame\n\n--- EXIT CODE: 0 ---');
+  await tool('run_python', { code: 'open("d/x.txt").read()' });
+  await tool('run_python', { code: 'import os\nos.listdir("d")' });
+  await tool('run_python', { code: 'open("/etc/new.txt", "w")' });
+  const lines = readFileSync(join(w.root, '.pyddock/tmp/audit.jsonl'), 'utf8').trimEnd().split('\n').map((line) => JSON.parse(line));
+  for (const line of lines) assert.deepEqual(Object.keys(line), ['t', 'pid', 'event', 'decision', 'caller', 'detail']);
+  const find = (event, detail) => lines.find((line) => line.event === event && line.detail.includes(detail));
+  assert.deepEqual([find('open', 'd/x.txt')?.decision, find('open', 'd/x.txt')?.caller], ['allow', 'AGENT']);
+  assert.equal(find('os.listdir', 'd')?.decision, 'observe');
+  assert.equal(find('open', '/etc/new.txt')?.decision, 'deny');
+});
+
 const cli = (w, args, more = {}) =>
   spawnSync(pyddock, ['run', ...args], { cwd: w.root, encoding: 'utf8', env: { HOME: w.home, PATH: process.env.PATH }, ...more });
 
@@ -236,6 +295,7 @@ test('pyddock run: output as it is, then the value, and the status of the snippe
     [['import sys; sys.argv[1:]', '--', 'x', '--debug', 'y z'], 0, "['x', '--debug', 'y z']\n", /^$/],
     [['import sys; sys.argv[1:]', '--debug', '--', 'x'], 0, "['--debug', '--', 'x']\n", /^$/],
     [['--', '-1'], 0, '-1\n', /^$/],
+    [['job.py', 'a'], 0, "['a']\n", /^$/],
     [['nothing_here.py'], 1, '', /File not found: 'nothing_here\.py'/],
     [[], 2, '', /usage/],
     [['--timeout', 'soon', '1'], 2, '', /--timeout/],
@@ -249,4 +309,17 @@ test('pyddock run: output as it is, then the value, and the status of the snippe
     assert.equal(ended.stdout, stdout, `${args}`);
     assert.match(ended.stderr, stderr, `${args}`);
   }
+  const much = cli(w, ['for i in range(200000): print("line", i)'], { maxBuffer: 1 << 30 });
+  assert.equal(much.stdout, Array.from({ length: 200000 }, (_, i) => `line ${i}\n`).join(''));
+});
+
+test('pyddock run: a policy of its own, and the debug log', { skip }, async (t) => {
+  const w = await workspace(t, { policy: 'not toml', files: { 'x.txt': 'x' } });
+  await writeFile(join(w.top, 'own.toml'), '[execution]\n[imports]\nmath = true\n[filesystem]\nreadable_paths = ["*"]\n[ast]\n[audit]\nopen = "fs"\n');
+  assert.equal(cli(w, ['1']).status, 1);
+  const own = ['--config', join(w.top, 'own.toml')];
+  assert.equal(cli(w, [...own, 'import math; math.floor(2.5)']).stdout, '2\n');
+  assert.match(cli(w, [...own, 'import json']).stderr, /json/);
+  assert.equal(cli(w, [...own, '--debug', 'open("x.txt").read()']).stdout, "'x'\n");
+  assert.match(await readFile(join(w.root, '.pyddock/tmp/audit.jsonl'), 'utf8'), /"event":"open","decision":"allow","caller":"AGENT","detail":"[^"]*x\.txt/);
 });
