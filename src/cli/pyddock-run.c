@@ -14,7 +14,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define NAME "pyddock run"
+#define NAME       "pyddock run"
+#define KEEP_BYTES ((size_t)64 << 20) /* of each stream's start, and of its end */
 
 static const char usage[] =
         "usage: pyddock run [OPTION]... CODE|FILE.py [--] [ARGUMENT]...\n"
@@ -252,6 +253,7 @@ static bool run_with_packages(struct run *r, const struct options *o,
         const struct run_python_config *config, struct error *err)
 {
     struct python_config python = config->python;
+    python.keep_bytes = KEEP_BYTES;
     r->packages = config->packages;
     if (r->packages)
         python.can_import = can_import;

@@ -221,6 +221,7 @@ static bool get_code(
         return true;
     if (!script_read(json_str(file), script, &why, notes)) {
         complain(&why);
+        json_object_set_new(notes, "not_run", json_true());
         return false;
     }
     *code = buf_str(script);

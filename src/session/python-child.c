@@ -581,8 +581,8 @@ bool child_start(struct child_host *host, struct zygote *zygote,
     c->in = BUF(MAX_MESSAGE);
     c->events = events;
     c->user = user;
-    collector_init(&c->out.text, PYTHON_KEEP_BYTES, PYTHON_KEEP_BYTES);
-    collector_init(&c->err.text, PYTHON_KEEP_BYTES, PYTHON_KEEP_BYTES);
+    collector_init(&c->out.text, host->keep_bytes, host->keep_bytes);
+    collector_init(&c->err.text, host->keep_bytes, host->keep_bytes);
     listen_to(c, &ends);
     *out = TAKE(c);
     return true;

@@ -30,6 +30,7 @@ struct child_host {
     void (*event)(void *user, const json_t *event); /* or NULL */
     void *event_user;
     bool *problems_told;
+    size_t keep_bytes;   /* of a stream's start, and of its end */
     char chunk[1 << 16]; /* what is read passes through here */
 };
 

@@ -172,9 +172,11 @@ static void parse_notes(struct snippet_call *c, struct str notes)
         c->notes = NULL;
 }
 
-static bool is_denied(const struct snippet_call *c)
+/* It did not do what it was meant to do, and not by its own fault. */
+static bool was_kept_from_it(const struct snippet_call *c)
 {
-    return str_is(json_get_str(c->notes, "decision", STR("")), "deny");
+    return str_is(json_get_str(c->notes, "decision", STR("")), "deny") ||
+           json_is_true(json_object_get(c->notes, "not_run"));
 }
 
 static void write_result(const struct python_result *result, struct buf *out)
@@ -253,7 +255,7 @@ static void on_python_done(void *user, const struct python_result *result)
     parse_notes(c, result->notes);
     write_report(c, result, exit_code);
     /* A snippet that dealt with a refusal has done what it was meant to do. */
-    c->outcome.is_error = !ended || (exit_code && is_denied(c));
+    c->outcome.is_error = !ended || (exit_code && was_kept_from_it(c));
     c->outcome.exit_status = ended ? exit_code : AUDIT_NO_EXIT;
     answer(c);
 }

@@ -48,7 +48,7 @@ void run_python_renew(struct run_python *r, struct str setup, struct str network
  * `args` passed the tool's schema.  `*out` is valid until `done` or run_python_cancel().
  * ERR_LIMIT: too many snippets run already.
  */
-MUST_CHECK bool run_python_start(struct run_python *r, json_t *args,
+MUST_CHECK bool run_python_start(struct run_python *r, const json_t *args,
         snippet_done_fn *done, void *user, struct snippet_call **out, struct error *err);
 
 /* `done` will not be called; the snippet is killed. */
