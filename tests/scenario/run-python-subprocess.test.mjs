@@ -165,7 +165,7 @@ test('each decision about a command is in the debug log', { skip }, async (t) =>
   const { py, w } = await open(t, { options: { options: ['--debug'] } });
   await py('subprocess.run(["echo", "it\'s"])\nsubprocess.run(["id", "-u"])');
   const rows = (await text(w, '.pyddock/tmp/audit.jsonl')).trim().split('\n').map((line) => JSON.parse(line))
-    .filter((row) => row.event === 'subprocess.Popen' && row.detail.includes('args=['));
+    .filter((row) => row.event === 'subprocess.Popen');
   assert.deepEqual(rows.map(({ decision, caller, detail }) => [decision, caller, detail]), [
     ['allow', 'AGENT', "exe='echo' args=['it\\'s']"],
     ['deny', 'AGENT', "exe='id' args=['-u']"],
