@@ -155,18 +155,21 @@ static bool has_succeeded(const struct command_result *result)
            !WEXITSTATUS(result->status);
 }
 
-/* What pip is told to use may lie in a folder that is private otherwise. */
+/* What pip is told to use may lie in a folder that is private otherwise.  A package may
+ * be the workspace itself, but the policy is none of its business. */
 static const struct view_path *list_paths(
         struct packages *p, const char *const writable[MAX_WRITABLE], size_t *count)
 {
     const char *const *files = pip_files(p->env, p->arena);
-    size_t room = MAX_WRITABLE;
-    while (files[room - MAX_WRITABLE])
+    size_t room = MAX_WRITABLE + 1;
+    for (size_t i = 0; files[i]; i++)
         room++;
     struct view_path *paths = arena_alloc(p->arena, room * sizeof(*paths));
     *count = 0;
     for (; *files; files++)
         paths[(*count)++] = (struct view_path){ VIEW_VISIBLE, *files };
+    if (p->places.folder)
+        paths[(*count)++] = (struct view_path){ VIEW_READ_ONLY, p->places.folder };
     for (size_t i = 0; i < MAX_WRITABLE; i++)
         if (writable[i])
             paths[(*count)++] = (struct view_path){ VIEW_WRITABLE, writable[i] };
@@ -506,6 +509,7 @@ void packages_begin(struct packages *p)
 {
     const char *const argv[] = { p->python.program, "-I", "-S", "-c", question, NULL };
     static const char *const nothing[MAX_WRITABLE];
+    buf_addf(&p->doing, "looking for what is missing");
     if (p->python.stdlib)
         proceed(p);
     else if (!p->python.identity.len)

@@ -96,11 +96,25 @@ const char *const *pip_files(const char *const *env, struct arena *arena)
     return files;
 }
 
-/* Advice about pip itself is no reason. */
+/* Advice about pip itself is no reason, nor is what frames the output of a build. */
 static bool says_nothing(struct str line)
 {
-    return !line.len || str_starts(line, STR("WARNING:")) ||
-           str_starts(line, STR("[notice]")) || str_starts(line, STR("hint:"));
+    static const char *const starts[] = { "WARNING:", "[notice]", "hint:", "note:", "×",
+        "│", "╰─>", "error: metadata-generation-failed", "error: subprocess-exited",
+        "[end of output]" };
+    for (size_t i = 0; i < ARRAY_LEN(starts); i++)
+        if (str_starts(line, str_of(starts[i])))
+            return true;
+    return !line.len;
+}
+
+static struct str trim(struct str line)
+{
+    while (line.len && line.data[0] == ' ')
+        line = str_from(line, 1);
+    while (line.len && (unsigned char)line.data[line.len - 1] <= ' ')
+        line.len--;
+    return line;
 }
 
 /* The last lines that say something, as far as there is room for them. */
@@ -111,7 +125,7 @@ static struct str last_words(struct str text)
         size_t from = end;
         while (from > 0 && text.data[from - 1] != '\n')
             from--;
-        if (!says_nothing(str_sub(text, from, end - from))) {
+        if (!says_nothing(trim(str_sub(text, from, end - from)))) {
             if (lines && text.len - from > MAX_SAID)
                 break;
             start = from;
@@ -129,7 +143,7 @@ static void add_words(struct str text, struct buf *out)
     auto_buf words = BUF(2 * MAX_SAID);
     mask_text(text, &masked);
     for (struct str rest = last_words(buf_str(&masked)); rest.len;) {
-        struct str line = str_cut(&rest, '\n');
+        struct str line = trim(str_cut(&rest, '\n'));
         if (says_nothing(line))
             continue;
         if (words.len)

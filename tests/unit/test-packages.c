@@ -210,6 +210,21 @@ static void test_failure_is_told_by_the_last_words(void **state UNUSED)
             explained(
                     arena, "Looking\nin\nmany\nplaces\nWARNING: old\nERROR: no x\n", 256),
             "in; many; places; ERROR: no x");
+    assert_string_equal(explained(arena,
+                                "  error: subprocess-exited-with-error\n"
+                                "  \n  × Preparing did not run successfully.\n"
+                                "  │ exit code: 1\n  ╰─> [2 lines of output]\n"
+                                "      in build_editable\n"
+                                "      ModuleNotFoundError: No module named 'x'\n"
+                                "      [end of output]\n  \n"
+                                "  note: This error originates from a subprocess.\n"
+                                "error: metadata-generation-failed\n\n"
+                                "× Encountered error while generating metadata.\n"
+                                "╰─> See above for output.\n\n"
+                                "note: This is an issue with the package.\n"
+                                "hint: See above for details.\n",
+                                256),
+            "in build_editable; ModuleNotFoundError: No module named 'x'");
     assert_string_equal(explained(arena, "", 256), "exited with status 1");
     assert_string_equal(explained(arena, "", 9), "killed by signal KILL");
     const char *masked =
