@@ -118,6 +118,37 @@ test('a file is read as the policy has it', { skip }, async (t) => {
   assert.match((await tool('run_python', { file: join(w.top, 'outside.py') })).text, /^--- RESULT ---\n'outside'\n/);
 });
 
+const png = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+const picture = `import base64
+class Picture:
+    def _repr_png_(self): return base64.b64decode('${png}')
+    def __repr__(self): return 'a picture'
+`;
+
+for (const kind of kinds)
+  test(`${kind}: a value with a picture comes back as an image too`, { skip }, async (t) => {
+    const { py } = await serveText(t, {}, { kind });
+    const { result, isError } = await py(`${picture}Picture()`);
+    assert.equal(isError, false);
+    assert.deepEqual(result.content, [
+      { type: 'text', text: '--- RESULT ---\na picture\n--- EXIT CODE: 0 ---' },
+      { type: 'image', data: png, mimeType: 'image/png' },
+    ]);
+    const failed = await py(`${picture}Picture()\n1 / 0`);
+    assert.deepEqual(failed.result.content.map((block) => block.type), ['text']);
+  });
+
+test('a snippet that is killed says by which signal', { skip }, async (t) => {
+  const { py, w } = await serveText(t);
+  const call = py('import os, time\nprint("begun", flush=True)\nopen("pid.new", "w").write(str(os.getpid()))\nos.rename("pid.new", "pid")\nwhile True: time.sleep(0.1)');
+  for (let i = 0; i < 1000 && !existsSync(join(w.root, 'pid')); i++) await sleep(20);
+  process.kill(+readFileSync(join(w.root, 'pid'), 'utf8'), 'SIGKILL');
+  const killed = await call;
+  assert.match(killed.text, /^--- STDOUT ---\nbegun\n\n(--- STDERR ---\n[\s\S]*)?--- EXIT CODE: -9 ---$/);
+  assert.equal(killed.isError, false);
+  assert.match((await py('1 + 1')).text, /^--- RESULT ---\n2\n/);
+});
+
 test('each call is a process of its own, in the workspace, without input', { skip }, async (t) => {
   const { py, w } = await serveText(t);
   await py('kept = 1\nopen("kept.txt", "w").write("kept")');

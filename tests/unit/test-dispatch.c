@@ -51,7 +51,9 @@ static void open_log(struct fixture *f, struct policy *policy)
     scratch_make(f->folder);
     struct str ws = str_of(arena_printf(f->arena, "%s/ws", f->folder));
     assert_int_equal(mkdir(ws.data, 0755), 0);
-    *policy = (struct policy){ .workspace = ws,
+    *policy = (struct policy){ .timeout_ms = 1000,
+        .max_timeout_ms = 2000,
+        .workspace = ws,
         .workspace_real = ws,
         .audit_log = { .path = str_of(arena_printf(f->arena, "%s/log", f->folder)),
                 .max_bytes = 1 << 20,
@@ -64,7 +66,9 @@ static void open_dispatch(struct fixture *f)
 {
     *f = (struct fixture){ .arena = arena_create(), .env = { NULL } };
     struct policy *policy = arena_alloc(f->arena, sizeof(*policy));
-    const struct toolset_config offered = { .places = TOOL_IN_SHELL | TOOL_IN_POOL };
+    const struct toolset_config offered = {
+        .places = TOOL_IN_SHELL | TOOL_IN_POOL | TOOL_IN_PYTHON, .policy = policy
+    };
     struct error err;
     uv_loop_init(&f->loop);
     open_log(f, policy);
@@ -76,6 +80,9 @@ static void open_dispatch(struct fixture *f)
                 .timeout_ms = 5000,
                 .max_reply = 1 << 20 },
         .tools = f->tools,
+        .python = { .policy = policy,
+                .python.loop = &f->loop,
+                .missing = "no interpreter" },
         .audit = f->audit,
         .session = STR("one"),
     };
@@ -107,17 +114,23 @@ static json_t *close_dispatch(struct fixture *f)
     return records;
 }
 
-static struct slot *call(struct fixture *f, const char *tool, const char *command)
+static struct slot *call_with(
+        struct fixture *f, const char *tool, const char *key, const char *value)
 {
     struct error err;
     struct slot *slot = &f->slots[f->calls++];
     *slot = (struct slot){ .fixture = f };
-    json_auto_t *args = json_pack("{s:s}", "command", command);
+    json_auto_t *args = json_pack("{s:s}", key, value);
     const struct dispatch_request request = {
         .tool = str_of(tool), .args = args, .trace = STR("00-trace-01")
     };
     assert_true(dispatch_call(f->dispatch, &request, on_done, slot, &slot->call, &err));
     return slot;
+}
+
+static struct slot *call(struct fixture *f, const char *tool, const char *command)
+{
+    return call_with(f, tool, "command", command);
 }
 
 static void wait_for(struct fixture *f, size_t answers)
@@ -186,11 +199,44 @@ static void test_records(void **state UNUSED)
             json_array_size(json_object_get(json_array_get(records, 1), "writes")), 1);
 }
 
+/* Without an interpreter, and what is refused before one is needed. */
+static void test_python(void **state UNUSED)
+{
+    static const struct {
+        const char *key, *value, *says;
+    } cases[] = { { "code", "1", "no interpreter" }, { "file", "x.txt", ".py file" },
+        { "other", "", "'code' or 'file'" } };
+    struct fixture f;
+    open_dispatch(&f);
+    dispatch_warm(f.dispatch);
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct slot *slot = call_with(&f, "run_python", cases[i].key, cases[i].value);
+        assert_false(slot->answered); /* from the loop, and no sooner */
+        wait_for(&f, i + 1);
+        assert_true(slot->is_error);
+        assert_non_null(strstr(slot->text, cases[i].says));
+        assert_true(str_starts(str_of(slot->text), STR("--- STDERR ---\n")));
+        assert_true(str_ends(str_of(slot->text), STR("\n--- EXIT CODE: 1 ---")));
+    }
+    dispatch_renew_python(f.dispatch, STR("{}"), STR("{}")); /* there is nobody to tell */
+    dispatch_cancel(f.dispatch, call_with(&f, "run_python", "code", "1")->call);
+    call_with(&f, "run_python", "code", "1"); /* dropped at the end */
+    json_auto_t *records = close_dispatch(&f);
+    assert_int_equal(json_array_size(records), 5);
+    for (size_t i = 0; i < 5; i++) {
+        const json_t *record = json_array_get(records, i);
+        assert_string_equal(member(records, i, "tool"), "run_python");
+        assert_null(json_object_get(record, "exit"));
+        assert_int_equal(json_is_true(json_object_get(record, "cancelled")), i >= 3);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_places),
         cmocka_unit_test(test_records),
+        cmocka_unit_test(test_python),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
