@@ -155,10 +155,21 @@ static void give_up(struct profile *p, const char *why)
     do_later(p, 0);
 }
 
-/* A child has become ready. */
-static void on_child_ready(void *user, struct child *c UNUSED)
+static size_t count_ready(const struct profile *p)
 {
-    pump(user);
+    size_t count = 0;
+    for (size_t i = 0; i < p->place_count; i++)
+        count += child_is_ready(p->places[i].child);
+    return count;
+}
+
+/* Whoever it was started for may have been cancelled: then there are enough. */
+static void on_child_ready(void *user, struct child *c)
+{
+    struct profile *p = user;
+    pump(p);
+    if (child_is_ready(c) && count_ready(p) > p->spares)
+        child_stop(c);
 }
 
 /* The run that waited longest is told, so that the others are not tried for ever. */
@@ -345,9 +356,7 @@ static void pump(struct profile *p)
 
 static void refill(struct profile *p)
 {
-    size_t ready = 0;
-    for (size_t i = 0; i < p->place_count; i++)
-        ready += child_is_ready(p->places[i].child);
+    size_t ready = count_ready(p);
     if (p->wants_spares && !p->first && ready < p->spares)
         start_children(p, p->spares - ready);
 }

@@ -488,6 +488,26 @@ static void test_cancel(void **state UNUSED)
     close_python(&f);
 }
 
+static void test_cancel_all(void **state UNUSED)
+{
+    struct fixture f;
+    struct slot *slots[PYTHON_MAX_RUNS];
+    open_fake(&f, "{}");
+    for (int turns = 0; turns < 12; turns++) {
+        for (size_t i = 0; i < PYTHON_MAX_RUNS; i++)
+            slots[i] = run(&f, "hang");
+        for (int n = 0; n < turns; n++)
+            uv_run(&f.loop, UV_RUN_NOWAIT);
+        for (size_t i = 0; i < PYTHON_MAX_RUNS; i++)
+            python_cancel(f.python, slots[i]->run);
+    }
+    settle(&f, PYTHON_SPARES);
+    run(&f, "echo");
+    wait_for(&f, 1);
+    settle(&f, PYTHON_SPARES);
+    close_python(&f);
+}
+
 /* Its children go with it; what they ran is lost, and the next run has a new one. */
 static void test_death_of_zygote(void **state UNUSED)
 {
@@ -681,6 +701,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_long_result),
         cmocka_unit_test(test_file),
         cmocka_unit_test(test_cancel),
+        cmocka_unit_test(test_cancel_all),
         cmocka_unit_test(test_death_of_zygote),
         cmocka_unit_test(test_hostile_children),
         cmocka_unit_test(test_exit_without_reply),
