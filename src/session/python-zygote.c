@@ -327,7 +327,7 @@ bool zygote_start(uv_loop_t *loop, const struct zygote_spec *spec,
     z->out = BUF(WIRE_MAX_MESSAGE + 64);
     z->events = events;
     z->user = user;
-    z->relay = relay_start(loop, z->process.errors);
+    z->relay = relay_start(loop, z->process.errors, "python");
     z->process.errors = -1;
     const struct wire_message m = { WIRE_SETUP, 1, { spec->setup } };
     wire_write(&m, &z->out);

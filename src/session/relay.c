@@ -10,6 +10,7 @@
 struct relay {
     uv_poll_t poll;
     int fd;
+    const char *name;
     struct buf line;
     size_t left; /* bytes that are still passed on */
 };
@@ -17,7 +18,7 @@ struct relay {
 static void put_line(struct relay *r)
 {
     if (r->line.len)
-        log_line(LOG_WARN, "worker: %s", r->line.data);
+        log_line(LOG_WARN, "%s: %s", r->name, r->line.data);
     buf_clear(&r->line);
 }
 
@@ -60,10 +61,11 @@ static void on_readable(uv_poll_t *poll, int failure, int events UNUSED)
         uv_poll_stop(poll);
 }
 
-struct relay *relay_start(uv_loop_t *loop, int fd)
+struct relay *relay_start(uv_loop_t *loop, int fd, const char *name)
 {
     struct relay *r = xcalloc(1, sizeof(*r));
     r->fd = fd;
+    r->name = name;
     r->line = BUF(MAX_LINE + 1);
     r->left = RELAY_MAX_BYTES;
     r->poll.data = r;

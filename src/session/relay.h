@@ -1,7 +1,7 @@
 /*
- * relay.h - what a worker writes on its stderr, line by line to ours.
+ * relay.h - what a helper writes on its stderr, line by line to ours.
  *
- * The worker has a pipe and not our stderr: one that was taken over could read from a
+ * A worker has a pipe and not our stderr: one that was taken over could read from a
  * terminal or empty a log file.  What it says is bounded, and characters that a terminal
  * would obey are replaced.
  */
@@ -16,8 +16,9 @@
 
 struct relay;
 
-/* Takes over `fd`, the reading end, not blocking. */
-struct relay *relay_start(uv_loop_t *loop, int fd);
+/* Takes over `fd`, the reading end, not blocking.  `name` stands before each line, and
+ * lives on. */
+struct relay *relay_start(uv_loop_t *loop, int fd, const char *name);
 
 /* Pass on what has arrived, then close; NULL is fine. */
 void relay_end(struct relay *r);

@@ -202,7 +202,7 @@ bool worker_start(uv_loop_t *loop, const struct helper_spec *spec, struct str se
     uv_pipe_open(&w->pipe, process.socket);
     w->process.socket = -1;
     if (w->process.errors >= 0)
-        w->relay = relay_start(loop, w->process.errors);
+        w->relay = relay_start(loop, w->process.errors, "worker");
     w->process.errors = -1;
     uv_read_start((uv_stream_t *)&w->pipe, on_alloc, on_read);
     struct wire_message m = { WIRE_SETUP, 1, { setup } };

@@ -41,6 +41,7 @@ struct fixture {
     struct slot slots[MAX_RUNS];
     size_t runs, answers;
     size_t events;
+    char last_event[256]; /* its detail */
     size_t brokers, brokers_begun;
     int broker_fds[256];
     size_t descriptors; /* open before */
@@ -110,16 +111,19 @@ static void write_setup(struct fixture *f)
                     .origin = origin };
     p->guards = arena_zalloc(f->arena, sizeof(*p->guards));
     p->guards[p->guard_count++] = path_guard(f->arena, "/secret", GUARD_DENY_ALL);
+    p->audit = arena_zalloc(f->arena, sizeof(*p->audit));
+    p->audit[p->audit_count++] = (struct policy_audit){ STR("open"), AUDIT_FS, origin };
     const struct python_setup setup = {
-        .paths = path_policy_create(p, f->arena), .policy = p, .env = env
+        .paths = path_policy_create(p, f->arena), .policy = p, .env = env, .events = true
     };
     python_setup_write(&setup, &f->setup);
 }
 
-static void on_event(void *user, const json_t *event UNUSED)
+static void on_event(void *user, const json_t *event)
 {
     struct fixture *f = user;
     f->events++;
+    copy(f->last_event, sizeof(f->last_event), json_get_str(event, "detail", STR("")));
 }
 
 /* A broker that greets. */
@@ -469,6 +473,20 @@ static void test_file(void **state UNUSED)
     close_python(&f);
 }
 
+static void test_events(void **state UNUSED)
+{
+    struct fixture f;
+    open_python(&f);
+    struct slot *s = run(&f, "open('seen', 'w').close()");
+    wait_for(&f, 1);
+    assert_int_equal(s->end, PYTHON_ENDED);
+    assert_int_equal(s->exit_code, 0);
+    assert_int_equal(f.events, 1);
+    assert_has(f.last_event, "seen");
+    assert_has(s->notes, "\"writes\":[{\"path\":\"/tmp/");
+    close_python(&f);
+}
+
 static void test_cancel(void **state UNUSED)
 {
     struct fixture f;
@@ -515,8 +533,11 @@ static void test_death_of_zygote(void **state UNUSED)
     pid_t zygote;
     open_python(&f);
     python_warm(f.python);
-    struct slot *lost = run(&f, "print('begun')\nwhile True: pass");
-    struct slot *first = run(&f, "1");
+    struct slot *lost = run(&f, "print('begun')\nopen('busy', 'w').close()\n"
+                                "while True: pass");
+    struct slot *first = run(&f, "import os, time\n"
+                                 "while not os.path.exists('busy'): time.sleep(0.01)\n"
+                                 "1");
     wait_for(&f, 1);
     assert_string_equal(first->result, "1");
     assert_int_equal(find_processes(getpid(), &zygote, 1), 1);
@@ -528,6 +549,29 @@ static void test_death_of_zygote(void **state UNUSED)
     struct slot *next = run(&f, "2+2");
     wait_for(&f, 3);
     assert_string_equal(next->result, "4");
+    close_python(&f);
+}
+
+/* Those that wait are not lost with one zygote, but they are with a second one. */
+static void test_death_of_zygote_while_waiting(void **state UNUSED)
+{
+    struct fixture f;
+    pid_t zygote = 0, first = 0;
+    open_fake(&f, "{\"child\":\"hang\"}");
+    struct slot *s = run(&f, "echo");
+    for (int i = 0; i < 2; i++) {
+        wait_children(&f, 1);
+        settle(&f, 1);
+        assert_int_equal(find_processes(getpid(), &zygote, 1), 1);
+        assert_int_not_equal(zygote, first);
+        assert_false(s->answered);
+        first = zygote;
+        kill(zygote, SIGKILL);
+        wait_children(&f, 0);
+    }
+    wait_for(&f, 1);
+    assert_int_equal(s->end, PYTHON_NOT_STARTED);
+    assert_has(s->error, "killed by signal KILL");
     close_python(&f);
 }
 
@@ -700,9 +744,11 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_much_output),
         cmocka_unit_test(test_long_result),
         cmocka_unit_test(test_file),
+        cmocka_unit_test(test_events),
         cmocka_unit_test(test_cancel),
         cmocka_unit_test(test_cancel_all),
         cmocka_unit_test(test_death_of_zygote),
+        cmocka_unit_test(test_death_of_zygote_while_waiting),
         cmocka_unit_test(test_hostile_children),
         cmocka_unit_test(test_exit_without_reply),
         cmocka_unit_test(test_pipes_that_stay_open),

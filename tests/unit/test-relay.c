@@ -17,7 +17,7 @@ static void relayed(struct str said, struct buf *out)
     dup2(ours[1], STDERR_FILENO);
     uv_loop_t loop;
     uv_loop_init(&loop);
-    struct relay *r = relay_start(&loop, theirs[0]);
+    struct relay *r = relay_start(&loop, theirs[0], "worker");
     assert_int_equal(write(theirs[1], said.data, said.len), said.len);
     for (int i = 0; i < 20; i++)
         uv_run(&loop, UV_RUN_NOWAIT);
