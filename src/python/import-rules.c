@@ -43,7 +43,7 @@ bool imports_is_allowed(struct str name)
     if (is_reserved(name))
         return false;
     return (import && import->kind != IMPORT_DENIED) || imports_override(name) ||
-           str_is(top_of(name), "__future__");
+           str_is(top_of(name), "__future__") || str_is(name, "__main__");
 }
 
 static int compare(const void *a, const void *b)

@@ -2,6 +2,7 @@
 
 #include "python/caller.h"
 #include "python/import-rules.h"
+#include "python/module-leaks.h"
 #include "python/module-table.h"
 #include "python/module-view.h"
 #include "python/overrides.h"
@@ -52,6 +53,8 @@ PyObject *imports_view(PyObject *module)
     auto_ref *name = PyModule_Check(module) ? PyModule_GetNameObject(module) : NULL;
     PyErr_Clear();
     struct str text = name ? text_of(name) : (struct str){ NULL, 0 };
+    if (str_is(text, "__main__"))
+        return Py_NewRef(module); /* the snippet's own */
     PyObject *made = text.data ? stand_in_of(text) : NULL;
     return made || PyErr_Occurred() ? made : module_view(module);
 }
@@ -256,6 +259,6 @@ static bool take_over(void)
 bool imports_init(void)
 {
     made_stand_ins = PyDict_New();
-    return made_stand_ins && overrides_init() && module_view_init() &&
-           module_table_init() && take_over() && reflect_init();
+    return made_stand_ins && overrides_init() && module_leaks_init() &&
+           module_view_init() && module_table_init() && take_over() && reflect_init();
 }

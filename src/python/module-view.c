@@ -1,7 +1,7 @@
 #include "python/module-view.h"
 
 #include "python/imports.h"
-#include "python/plain-function.h"
+#include "python/module-leaks.h"
 #include "python/restrict.h"
 
 /* Behind the fields of a module.  No part in garbage collection: views live as long as
@@ -140,14 +140,6 @@ static PyObject *find(const struct view *v, PyObject *name)
     return value;
 }
 
-static bool is_function_of_module(PyObject *value)
-{
-    if (!PyCFunction_Check(value))
-        return false;
-    PyObject *self = PyCFunction_GET_SELF(value);
-    return self && PyModule_Check(self);
-}
-
 /* What it shows for a value; functions of our own are made once. */
 static PyObject *hand_out(PyObject *self, PyObject *name, PyObject *value)
 {
@@ -157,10 +149,12 @@ static PyObject *hand_out(PyObject *self, PyObject *name, PyObject *value)
         return imports_view(value);
     if (v->rule)
         shown = restrict_value(v->rule, text_of(v->name), text_of(name), value);
-    else if (is_function_of_module(value))
-        shown = plain_function(value);
+    else if (PyCFunction_Check(value))
+        shown = module_leaks_function(value);
     else
         return Py_NewRef(value);
+    if (!shown && !PyErr_Occurred())
+        shown = Py_NewRef(value);
     if (shown && shown != value && PyDict_SetItem(PyModule_GetDict(self), name, shown))
         Py_CLEAR(shown);
     return shown;
@@ -378,6 +372,8 @@ static bool fill(struct view *v, PyObject *target)
     v->top = top_of(text_of(v->name));
     v->is_workspace = is_of_workspace(v->top);
     v->rule = restrict_rule(v->top);
+    if (v->names && !module_leaks_close(v->names))
+        return false;
     if (v->rule && !restrict_classes(v->rule))
         return false;
     PyObject *all = v->names ? PyDict_GetItemString(v->names, "__all__") : NULL;
