@@ -119,6 +119,8 @@ static bool judge_tree(const struct located *at)
 {
     auto_refusal why;
     refusal_init(&why);
+    if (!at->is_none && path_has_library(at->path))
+        return path_refuse_library(at->path);
     if (at->is_none || path_tree_allowed(guard.setup->paths, at->path, &why))
         return true;
     guard_refuse(PyExc_PermissionError, &why);

@@ -57,6 +57,10 @@ MUST_CHECK bool path_locate(PyObject *path, int dir_fd, bool follow, bool descri
 /* The exception is set if it may not be used.  `*exempt`: it is a library's own file. */
 MUST_CHECK bool path_judge(struct str canonical, enum path_use use, bool *exempt);
 
+/* Is it, or does it hold, a folder of trusted code? */
+bool path_has_library(struct str path);
+bool path_refuse_library(struct str path); /* sets the exception; false */
+
 /* hook-notes.c */
 void notes_write(struct str path, const char *op);
 

@@ -139,8 +139,13 @@ bool path_locate(PyObject *path, int dir_fd, bool follow, bool descriptors,
         return false;
     struct str text = { PyBytes_AS_STRING(bytes), (size_t)PyBytes_GET_SIZE(bytes) };
     struct str base = STR("/");
-    if (memchr(text.data, 0, text.len) || text.len > MAX_PATH_TEXT) {
-        PyErr_SetString(PyExc_ValueError, "no path: embedded null byte, or too long");
+    if (memchr(text.data, 0, text.len)) {
+        PyErr_SetString(PyExc_ValueError, "embedded null byte");
+        return false;
+    }
+    if (text.len > MAX_PATH_TEXT) {
+        errno = ENAMETOOLONG;
+        PyErr_SetFromErrno(PyExc_OSError);
         return false;
     }
     if ((!text.len || text.data[0] != '/') && !find_base(dir_fd, arena, &base))
@@ -167,7 +172,7 @@ static bool is_exempt(struct str path, enum path_use use)
                                      caller_innermost() != CALLER_AGENT));
 }
 
-static bool refuse_library(struct str path)
+bool path_refuse_library(struct str path)
 {
     auto_refusal why;
     refusal_init(&why);
@@ -191,6 +196,15 @@ static bool is_library(struct str path)
     return false;
 }
 
+bool path_has_library(struct str path)
+{
+    const struct str *folder;
+    for (size_t i = 0; (folder = caller_folder(i)); i++)
+        if (path_is_in(*folder, path))
+            return true;
+    return false;
+}
+
 bool path_judge(struct str canonical, enum path_use use, bool *exempt)
 {
     auto_refusal why;
@@ -203,7 +217,7 @@ bool path_judge(struct str canonical, enum path_use use, bool *exempt)
                            ? path_allowed_trusted(policy, canonical, use, &why)
                            : path_allowed(policy, canonical, use, &why);
     if (allowed && use == PATH_WRITE && is_library(canonical))
-        return refuse_library(canonical);
+        return path_refuse_library(canonical);
     if (!allowed)
         guard_refuse(PyExc_PermissionError, &why);
     return allowed;
