@@ -29,9 +29,9 @@ extern const struct attempt write_attempts[], read_attempts[], exec_attempts[],
 
 /* What must work: the text comes to its end.  It is the same in both builds. */
 enum work_where {
-    WORKS_EVERYWHERE,
-    WORKS_WITH_MOUNTS,
-    WORKS_FOR_LIBRARIES, /* the rules refuse it to a snippet */
+    WORKS_EVERYWHERE = 0,
+    WORKS_WITH_MOUNTS = 1 << 0,
+    WORKS_FOR_LIBRARIES = 1 << 1, /* the rules refuse it to a snippet */
 };
 struct work {
     const char *what;

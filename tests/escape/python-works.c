@@ -11,6 +11,12 @@ const struct work python_works[] = {
             "assert os.readlink('sub/l') == 'b'\nos.remove('sub/c')\nos.rmdir('sub/d')\n"
             "assert os.stat('sub/b').st_size == 1\n"
             "assert 'a.txt' in os.listdir('.')\nlist(os.scandir('.'))\nos.getcwd()",
+            WORKS_FOR_LIBRARIES },
+    { "files of a snippet",
+            "import os, pathlib\np = pathlib.Path('sub/a')\np.write_text('x')\n"
+            "assert p.read_text() == 'x'\np.rename('sub/b')\nos.mkdir('sub/d')\n"
+            "p.touch()\np.unlink()\nos.rmdir('sub/d')\n"
+            "assert 'a.txt' in os.listdir('.')\nassert os.path.getsize('sub/b') == 1",
             WORKS_EVERYWHERE },
     { "modes, times and sizes",
             "import os\nopen('sub/f', 'w').close()\nos.chmod('sub/f', 0o755)\n"
@@ -18,7 +24,7 @@ const struct work python_works[] = {
             "1))\n"
             "assert os.stat('sub/f').st_mtime == 1\n"
             "os.truncate('sub/f', 5)",
-            WORKS_WITH_MOUNTS },
+            WORKS_WITH_MOUNTS | WORKS_FOR_LIBRARIES },
     { "copies",
             "import shutil, os\nos.mkdir('sub/d')\nopen('sub/d/f', 'w').write('x')\n"
             "shutil.copy('sub/d/f', 'sub/g')\nshutil.copy2('sub/d/f', 'sub/h')\n"
@@ -71,7 +77,7 @@ const struct work python_works[] = {
             "import signal, os\ngot = []\n"
             "signal.signal(signal.SIGUSR1, lambda *a: got.append(1))\n"
             "os.kill(os.getpid(), signal.SIGUSR1)\nassert got == [1]",
-            WORKS_EVERYWHERE },
+            WORKS_FOR_LIBRARIES },
     { "a locale and a big number",
             "import locale, decimal, fractions, statistics, hashlib\n"
             "assert str(decimal.Decimal(1) / 3).startswith('0.333')\n"
@@ -81,6 +87,12 @@ const struct work python_works[] = {
             "import select, os\nr, w = os.pipe()\nos.write(w, b'x')\n"
             "assert select.select([r], [], [], 5)[0] == [r]\n"
             "p = select.poll()\np.register(r)\nassert p.poll(5)",
-            WORKS_EVERYWHERE },
+            WORKS_FOR_LIBRARIES },
+    { "machine code of packages, if they are there",
+            "try:\n    from cryptography.fernet import Fernet\nexcept ImportError as e:\n"
+            "    if 'cryptography' not in str(e): raise\nelse:\n"
+            "    f = Fernet(Fernet.generate_key())\n"
+            "    assert f.decrypt(f.encrypt(b'x')) == b'x'",
+            WORKS_FOR_LIBRARIES },
     { NULL, NULL, WORKS_EVERYWHERE },
 };

@@ -375,9 +375,8 @@ static void try_work(struct run *run, const struct work *w)
 
 static bool can_work(const struct run *run, const struct work *w)
 {
-    return w->where == WORKS_EVERYWHERE ||
-           (w->where == WORKS_WITH_MOUNTS && run->host == HOST_WHOLE) ||
-           (w->where == WORKS_FOR_LIBRARIES && run->build == BUILD_KERNEL);
+    return (run->host == HOST_WHOLE || !(w->where & WORKS_WITH_MOUNTS)) &&
+           (run->build == BUILD_KERNEL || !(w->where & WORKS_FOR_LIBRARIES));
 }
 
 static int listen_somewhere(void)
