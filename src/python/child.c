@@ -255,8 +255,10 @@ static bool work(const struct confine_status *status, struct error *err)
     wire_reader_init(&reader, CONTROL_FD);
     if (!wire_receive(&reader, &m, err))
         return false;
-    if (m.kind != WIRE_CALL || m.count != 2 || !json_parse(m.fields[1], &args, err))
+    if (m.kind != WIRE_CALL || m.count != 2)
         return error_set(err, ERR_INVALID, "expected a call");
+    if (!json_parse(m.fields[1], &args, err))
+        return false;
     wire_reader_finish(&reader);
     guard.events = CONTROL_FD; /* before, the server expects none */
     return run_call(args, status, err);
