@@ -87,11 +87,17 @@ static struct str write_setup(struct interpreter *i, bool network)
     return arena_str(i->arena, buf_str(&json));
 }
 
+static void tell(void *user, struct python_config *python)
+{
+    struct interpreter *i = user;
+    python->setup = write_setup(i, false);
+    python->network_setup = write_setup(i, true);
+}
+
 static void on_packages_changed(void *user)
 {
     struct interpreter *i = user;
-    struct str plain = write_setup(i, false), network = write_setup(i, true);
-    i->renew(i->user, plain, network);
+    i->renew(i->user);
 }
 
 static const char *tell_missing(struct arena *arena, const struct error *err)
@@ -159,8 +165,8 @@ struct interpreter *interpreter_open(uv_loop_t *loop,
     }
     i->config.python.program = i->program;
     i->config.python.env = helper_env(i->arena);
-    i->config.python.setup = write_setup(i, false);
-    i->config.python.network_setup = write_setup(i, true);
+    i->config.tell = tell;
+    i->config.user = i;
     i->config.python.event = audit_wants_events(request->audit) ? on_event : NULL;
     i->config.python.event_user = i;
     return i;

@@ -25,8 +25,8 @@ struct interpreter_request {
     bool installs; /* packages that are missing */
 };
 
-/* What an interpreter is to be told has changed: the arguments of run_python_renew(). */
-typedef void interpreter_renew_fn(void *user, struct str setup, struct str network_setup);
+/* What an interpreter is to be told has changed: time for run_python_renew(). */
+typedef void interpreter_renew_fn(void *user);
 
 struct interpreter *interpreter_open(uv_loop_t *loop,
         const struct interpreter_request *request, interpreter_renew_fn *renew,

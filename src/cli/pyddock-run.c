@@ -42,9 +42,8 @@ struct options {
 struct run {
     uv_loop_t loop;
     struct packages *packages;
-    struct str setup, network_setup; /* what has changed by packages; or "" */
-    json_t *modules;                 /* what the snippet imports; NULL: not known */
-    bool begins_again;               /* with these modules installed */
+    json_t *modules;   /* what the snippet imports; NULL: not known */
+    bool begins_again; /* with these modules installed */
     const struct policy *policy;
     struct python *python;
     unsigned timeout_ms;
@@ -214,11 +213,9 @@ static bool run_loop(struct run *r, const struct options *o, struct error *err)
     return true;
 }
 
-static void on_renew(void *user, struct str setup, struct str network_setup)
+/* What is told is asked for when it is needed. */
+static void on_renew(void *user UNUSED)
 {
-    struct run *r = user;
-    r->setup = setup;
-    r->network_setup = network_setup;
 }
 
 /* Asked once; what is not there by then is missing. */
@@ -239,10 +236,15 @@ static void install(struct run *r)
 }
 
 static bool run_in(struct run *r, const struct options *o,
-        const struct python_config *config, struct error *err)
+        const struct run_python_config *config, struct error *err)
 {
+    struct python_config python = config->python;
+    config->tell(config->user, &python);
+    python.keep_bytes = KEEP_BYTES;
+    if (config->packages)
+        python.can_import = can_import;
     r->ended = false;
-    r->python = python_create(config);
+    r->python = python_create(&python);
     bool ran = run_loop(r, o, err);
     python_destroy(r->python);
     return ran;
@@ -252,20 +254,12 @@ static bool run_in(struct run *r, const struct options *o,
 static bool run_with_packages(struct run *r, const struct options *o,
         const struct run_python_config *config, struct error *err)
 {
-    struct python_config python = config->python;
-    python.keep_bytes = KEEP_BYTES;
     r->packages = config->packages;
-    if (r->packages)
-        python.can_import = can_import;
-    bool ran = run_in(r, o, &python, err);
+    bool ran = run_in(r, o, config, err);
     if (!ran || !r->begins_again)
         return ran;
     install(r);
-    if (r->setup.len) {
-        python.setup = r->setup;
-        python.network_setup = r->network_setup;
-    }
-    return run_in(r, o, &python, err);
+    return run_in(r, o, config, err);
 }
 
 static bool run_snippet(struct run *r, const struct options *o,

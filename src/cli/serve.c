@@ -110,11 +110,11 @@ static const int *root_fds(const struct setup *setup, struct arena *arena,
     return fds;
 }
 
-static void on_renew(void *user, struct str setup, struct str network_setup)
+static void on_renew(void *user)
 {
     struct serve *s = user;
     if (s->dispatch)
-        dispatch_renew_python(s->dispatch, setup, network_setup);
+        dispatch_renew_python(s->dispatch);
 }
 
 /* Without a policy there is no Python. */

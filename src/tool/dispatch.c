@@ -234,10 +234,10 @@ void dispatch_warm(struct dispatch *d)
         run_python_warm(d->python);
 }
 
-void dispatch_renew_python(struct dispatch *d, struct str setup, struct str network_setup)
+void dispatch_renew_python(struct dispatch *d)
 {
     if (d->python)
-        run_python_renew(d->python, setup, network_setup);
+        run_python_renew(d->python);
 }
 
 void dispatch_destroy(struct dispatch *d)

@@ -31,8 +31,7 @@ struct dispatch *dispatch_create(const struct dispatch_config *config);
 void dispatch_warm(struct dispatch *d);
 
 /* As run_python_renew(); nothing if that tool is not offered. */
-void dispatch_renew_python(
-        struct dispatch *d, struct str setup, struct str network_setup);
+void dispatch_renew_python(struct dispatch *d);
 
 /* Borrowed. */
 struct dispatch_reply {

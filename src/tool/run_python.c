@@ -31,7 +31,7 @@ struct snippet_call {
 
 struct run_python {
     struct run_python_config config;
-    struct engine *engines; /* the newest is first; NULL: the program is missing */
+    struct engine *engines; /* the newest is first; NULL: none was needed yet */
     uv_timer_t sweeper;     /* of engines that are not needed any more */
     bool installs;          /* the packages have been asked for */
     struct snippet_call *calls;
@@ -276,10 +276,20 @@ static struct snippet_call *create_call(
     return c;
 }
 
+static void add_engine(struct run_python *r)
+{
+    struct engine *e = xcalloc(1, sizeof(*e));
+    r->config.tell(r->config.user, &r->config.python);
+    *e = (struct engine){ r->engines, python_create(&r->config.python), 0 };
+    r->engines = e;
+}
+
 /* Hand it to the newest interpreter. */
 static bool run(
         struct snippet_call *c, const struct python_request *request, struct error *err)
 {
+    if (!c->owner->engines)
+        add_engine(c->owner);
     struct engine *e = c->owner->engines;
     if (!python_run(e->python, request, on_python_done, c, &c->run, err))
         return false;
@@ -317,7 +327,7 @@ bool run_python_start(struct run_python *r, const json_t *args, snippet_done_fn 
     auto_buf why = BUF((size_t)1 << 16);
     bool fine = read_request(args, &request, &why) &&
                 time_limit_read(r->config.policy, args, &c->timeout_ms, &why);
-    if (fine && !r->engines)
+    if (fine && !r->config.python.program)
         buf_add(&why, str_of(r->config.missing));
     request.timeout_ms = c->timeout_ms;
     c->args = json_deep_copy(args);
@@ -340,13 +350,6 @@ void run_python_cancel(struct snippet_call *c)
     forget(c);
 }
 
-static void add_engine(struct run_python *r)
-{
-    struct engine *e = xcalloc(1, sizeof(*e));
-    *e = (struct engine){ r->engines, python_create(&r->config.python), 0 };
-    r->engines = e;
-}
-
 struct run_python *run_python_create(const struct run_python_config *config)
 {
     struct run_python *r = xcalloc(1, sizeof(*r));
@@ -355,24 +358,22 @@ struct run_python *run_python_create(const struct run_python_config *config)
         r->config.python.can_import = can_import;
     uv_timer_init(config->python.loop, &r->sweeper);
     r->sweeper.data = r;
-    if (config->python.program)
-        add_engine(r);
     return r;
 }
 
 void run_python_warm(struct run_python *r)
 {
+    if (!r->engines && r->config.python.program)
+        add_engine(r);
     if (r->engines)
         python_warm(r->engines->python);
     start_packages(r);
 }
 
-void run_python_renew(struct run_python *r, struct str setup, struct str network_setup)
+void run_python_renew(struct run_python *r)
 {
     if (!r->engines)
         return;
-    r->config.python.setup = setup;
-    r->config.python.network_setup = network_setup;
     add_engine(r);
     python_warm(r->engines->python);
     uv_timer_start(&r->sweeper, on_sweep, 0, 0);

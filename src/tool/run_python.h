@@ -19,6 +19,10 @@ struct snippet_call;
 struct run_python_config {
     const struct policy *policy;
     struct python_config python;
+    /* Fills the setups of `python` as things stand; when they are needed, and no sooner.
+     */
+    void (*tell)(void *user, struct python_config *python);
+    void *user;
     const char *missing; /* why there is no python.program, and what to do; or NULL */
     struct packages *packages; /* whose modules a snippet waits for; NULL: none */
 };
@@ -40,9 +44,9 @@ struct run_python *run_python_create(const struct run_python_config *config);
 /* Start the interpreter, so that the first call finds it ready. */
 void run_python_warm(struct run_python *r);
 
-/* Snippets that come from now on are run by an interpreter that has been told this (as in
- * python_config); those that run go on. */
-void run_python_renew(struct run_python *r, struct str setup, struct str network_setup);
+/* Snippets that come from now on are run by an interpreter that is told how things stand
+ * now; those that run go on. */
+void run_python_renew(struct run_python *r);
 
 /*
  * `args` passed the tool's schema.  `*out` is valid until `done` or run_python_cancel().

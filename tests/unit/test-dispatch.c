@@ -218,7 +218,7 @@ static void test_python(void **state UNUSED)
         assert_true(str_starts(str_of(slot->text), STR("--- STDERR ---\n")));
         assert_true(str_ends(str_of(slot->text), STR("\n--- EXIT CODE: 1 ---")));
     }
-    dispatch_renew_python(f.dispatch, STR("{}"), STR("{}")); /* there is nobody to tell */
+    dispatch_renew_python(f.dispatch); /* there is nobody to tell */
     dispatch_cancel(f.dispatch, call_with(&f, "run_python", "code", "1")->call);
     call_with(&f, "run_python", "code", "1"); /* dropped at the end */
     json_auto_t *records = close_dispatch(&f);
