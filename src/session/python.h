@@ -32,11 +32,13 @@ struct python_broker_fns {
     void (*end)(void *session);
 };
 
+/* All that it points to lives on. */
 struct python_config {
     uv_loop_t *loop;
     const char *program;    /* paddock-python, from helper_find() */
     const char *const *env; /* of the zygote itself: nothing that is ours alone */
-    struct str setup, network_setup;        /* JSON of policy/python-setup.h */
+    /* JSON of policy/python-setup.h; no network_setup: what needs it is not started. */
+    struct str setup, network_setup;
     const struct python_broker_fns *broker; /* NULL: no commands can be started */
     void *broker_user;
     /* A snippet is about to be run that imports these modules beside the standard library
@@ -60,7 +62,7 @@ struct python_request {
 enum python_end {
     PYTHON_ENDED,       /* by itself; exit_code is its own */
     PYTHON_TIMED_OUT,   /* softly or not */
-    PYTHON_DIED,        /* killed or broken; exit_code is minus the signal */
+    PYTHON_DIED,        /* exit_code is minus the signal; `error` says more */
     PYTHON_NOT_STARTED, /* `error` says why */
     PYTHON_NOT_YET      /* "modules" of `notes` are not all there, said can_import */
 };

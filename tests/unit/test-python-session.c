@@ -42,6 +42,7 @@ struct fixture {
     size_t runs, answers;
     size_t events;
     char last_event[256]; /* its detail */
+    bool is_installing;
     size_t brokers, brokers_begun;
     int broker_fds[256];
     size_t descriptors; /* open before */
@@ -147,6 +148,13 @@ static void end_broker(void *session)
 
 static const struct python_broker_fns broker = { start_broker, end_broker };
 
+static bool can_import(void *user, const json_t *modules)
+{
+    const struct slot *s = user;
+    assert_string_equal(json_string_value(json_array_get(modules, 0)), "polars");
+    return !s->fixture->is_installing;
+}
+
 static void open_with(struct fixture *f, const char *program, const char *setup)
 {
     static const char *const env[] = { "LC_ALL=C.UTF-8", NULL };
@@ -170,6 +178,7 @@ static void open_with(struct fixture *f, const char *program, const char *setup)
         .network_setup = setup ? STR("{\"network\":true}") : STR(""),
         .broker = setup ? &broker : NULL,
         .broker_user = f,
+        .can_import = can_import,
         .event = on_event,
         .event_user = f,
     };
@@ -659,6 +668,11 @@ static void test_network(void **state UNUSED)
     }
     pid_t zygotes[3];
     assert_int_equal(find_processes(getpid(), zygotes, 3), 2);
+    f.is_installing = true;
+    struct slot *early = run(&f, "network");
+    wait_for(&f, 5);
+    assert_int_equal(early->end, PYTHON_NOT_YET);
+    assert_has(early->notes, "\"modules\":[\"polars\"]");
     close_python(&f);
 }
 
@@ -760,6 +774,7 @@ int main(int argc, char **argv)
     };
     if (argc > 1)
         cmocka_set_test_filter(argv[1]);
+    signal(SIGPIPE, SIG_IGN);
     uv_loop_t loop; /* libuv keeps descriptors of the first one */
     uv_loop_init(&loop);
     uv_loop_close(&loop);

@@ -197,7 +197,8 @@ static void run(struct str code)
         if (json_is_true(json_object_get(zygote.setup, "network")))
             echo();
         close_streams();
-        reply(STR(""), STR("{\"exit\":1,\"retry\":\"network\"}"));
+        reply(STR(""),
+                STR("{\"exit\":1,\"retry\":\"network\",\"modules\":[\"polars\"]}"));
         _exit(0);
     }
     misbehave(word);
