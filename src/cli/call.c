@@ -167,6 +167,15 @@ static json_t *hello(void)
             PADDOCK_VERSION);
 }
 
+static void print_block(const json_t *block, struct buf *text)
+{
+    struct str type = json_get_str(block, "mimeType", STR(""));
+    buf_add(text, json_get_str(block, "text", STR("")));
+    if (type.len)
+        buf_addf(text, "\n[%.*s: %zu characters of base64, shown by --json]",
+                STR_ARG(type), json_get_str(block, "data", STR("")).len);
+}
+
 static void print_result(const json_t *result, bool as_json)
 {
     auto_buf text = BUF(MAX_REPLY);
@@ -174,7 +183,7 @@ static void print_result(const json_t *result, bool as_json)
     if (as_json)
         json_write(result, &text);
     for (size_t i = 0; !as_json && i < json_array_size(content); i++)
-        buf_add(&text, json_str(json_object_get(json_array_get(content, i), "text")));
+        print_block(json_array_get(content, i), &text);
     if (text.len && text.data[text.len - 1] != '\n')
         buf_addc(&text, '\n');
     cli_print(buf_str(&text));

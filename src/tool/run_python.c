@@ -35,6 +35,7 @@ struct run_python {
     uv_timer_t sweeper;     /* of engines that are not needed any more */
     bool installs;          /* the packages have been asked for */
     struct snippet_call *calls;
+    size_t count;
 };
 
 static void on_timer_closed(uv_handle_t *handle)
@@ -79,6 +80,7 @@ static void forget(struct snippet_call *c)
     while (*at != c)
         at = &(*at)->next;
     *at = c->next;
+    c->owner->count--;
     snippet_modules_finish(&c->modules);
     uv_close((uv_handle_t *)&c->timer, on_timer_closed);
 }
@@ -273,6 +275,7 @@ static struct snippet_call *create_call(
     uv_timer_init(r->config.python.loop, &c->timer);
     c->timer.data = c;
     r->calls = c;
+    r->count++;
     return c;
 }
 
@@ -322,6 +325,12 @@ static void start_packages(struct run_python *r)
 bool run_python_start(struct run_python *r, const json_t *args, snippet_done_fn *done,
         void *user, struct snippet_call **out, struct error *err)
 {
+    if (r->count >= RUN_PYTHON_MAX)
+        return error_set(err, ERR_LIMIT,
+                "%zu snippets run or wait, and more at once are not allowed; wait for "
+                "one "
+                "to end",
+                r->count);
     struct snippet_call *c = create_call(r, done, user);
     struct python_request request;
     auto_buf why = BUF((size_t)1 << 16);

@@ -12,6 +12,8 @@
 #include "session/packages.h"
 #include "session/python.h"
 
+#define RUN_PYTHON_MAX 64 /* calls at once, those that wait for packages included */
+
 struct run_python;
 struct snippet_call;
 
@@ -50,7 +52,7 @@ void run_python_renew(struct run_python *r);
 
 /*
  * `args` passed the tool's schema.  `*out` is valid until `done` or run_python_cancel().
- * ERR_LIMIT: too many snippets run already.
+ * ERR_LIMIT: too many snippets run or wait already.
  */
 MUST_CHECK bool run_python_start(struct run_python *r, const json_t *args,
         snippet_done_fn *done, void *user, struct snippet_call **out, struct error *err);

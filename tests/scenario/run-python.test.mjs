@@ -205,6 +205,23 @@ ${me}`);
   replies.forEach(({ text }, me) => assert.match(text, new RegExp(`^--- RESULT ---\n${me}\n`)));
 });
 
+test('no more run at once than may, and the others are told', { skip }, async (t) => {
+  const { py, w } = await serveText(t);
+  const wait = (me) => py(`
+import os, time
+open("here-${me}", "w").close()
+while not os.path.exists("go"): time.sleep(0.02)
+${me}`);
+  const running = Array.from({ length: 16 }, (_, me) => wait(me));
+  for (let i = 0; i < 2000 && readdirSync(w.root).filter((name) => name.startsWith('here-')).length < 16; i++) await sleep(20);
+  const refused = await py('1');
+  assert.match(refused.text, /too many snippets run already \(16\)/);
+  assert.equal(refused.isError, true);
+  await writeFile(join(w.root, 'go'), '');
+  (await Promise.all(running)).forEach(({ text }, me) => assert.match(text, new RegExp(`^--- RESULT ---\n${me}\n`)));
+  assert.match((await py('1 + 1')).text, /^--- RESULT ---\n2\n/);
+});
+
 test('a call that is cancelled ends', { skip }, async (t) => {
   const { py, tool, w } = await serveText(t);
   const abort = new AbortController();
