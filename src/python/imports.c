@@ -158,6 +158,23 @@ static PyObject *import_shown(PyObject *name, PyObject *names)
     return view;
 }
 
+PyObject *imports_get(PyObject *name)
+{
+    auto_ref *any = PyUnicode_FromString("__name__");
+    auto_ref *names = any ? PyTuple_Pack(1, any) : NULL;
+    return names ? import_shown(name, names) : NULL;
+}
+
+/*
+ * The standard library looks a name up that it was given: logging.config, unittest.  Its
+ * own imports are statements, which have all five arguments, or name what they want.
+ */
+static bool is_on_behalf(Py_ssize_t count, PyObject *keywords, enum caller innermost)
+{
+    return count == 1 && !keywords && innermost == CALLER_LIBRARY &&
+           caller_behind() == CALLER_AGENT;
+}
+
 /*
  * C code asks for a module by PyImport_Import, which calls __import__ in just this way,
  * drops what that returns and takes the module from sys.modules.  So nothing is returned
@@ -222,9 +239,11 @@ static PyObject *import(PyObject *self UNUSED, PyObject *const *args, Py_ssize_t
     int level = given[LEVEL] ? _PyLong_AsInt(given[LEVEL]) : 0;
     if (level == -1 && PyErr_Occurred())
         return NULL;
-    bool is_ours = !guard.armed || caller_innermost() != CALLER_AGENT;
-    bool is_c = !is_ours && is_from_c(args, count, keywords);
-    if (!is_ours && !is_c)
+    enum caller innermost = guard.armed ? caller_innermost() : CALLER_LIBRARY;
+    bool is_snippet = guard.armed && (innermost == CALLER_AGENT ||
+                                             is_on_behalf(count, keywords, innermost));
+    bool is_c = is_snippet && is_from_c(args, count, keywords);
+    if (is_snippet && !is_c)
         return import_for_snippet(given, level);
     PyObject *module = PyImport_ImportModuleLevelObject(
             given[NAME], given[GLOBALS], given[LOCALS], given[FROMLIST], level);

@@ -20,6 +20,10 @@ MUST_CHECK bool imports_allowed(struct str name);
 /* The same question without an exception. */
 bool imports_is_allowed(struct str name);
 
+/* Import it for a snippet, if that may: what it gets for just this (dotted) name, a new
+ * reference, or NULL with an exception. */
+PyObject *imports_get(PyObject *name);
+
 /* What a snippet gets for a module: its view, or what stands in for it.  A new reference;
  * always the same object for the same module. */
 PyObject *imports_view(PyObject *module);

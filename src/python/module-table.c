@@ -23,6 +23,13 @@ static int current_opcode(void)
     return opcode;
 }
 
+/* "X.y" is; what is looked up on the way to a view is not. */
+static bool is_dotted(PyObject *key)
+{
+    return PyUnicode_Check(key) &&
+           PyUnicode_FindChar(key, '.', 0, PyUnicode_GET_LENGTH(key), 1) > 0;
+}
+
 /* Could a snippet import it by this name? */
 static bool is_open(PyObject *key)
 {
@@ -42,7 +49,7 @@ static PyObject *subscript(PyObject *self, PyObject *key)
             PyErr_SetObject(PyExc_KeyError, key);
         return NULL;
     }
-    if (!guard.armed || caller_innermost() != CALLER_AGENT ||
+    if (!guard.armed || !is_dotted(key) || caller_innermost() != CALLER_AGENT ||
             current_opcode() != IMPORT_FROM)
         return Py_NewRef(value);
     auto_ref *real = Py_NewRef(value);

@@ -1,5 +1,6 @@
 #include "python/module-view.h"
 
+#include "python/import-tools.h"
 #include "python/imports.h"
 #include "python/module-leaks.h"
 #include "python/restrict.h"
@@ -116,6 +117,8 @@ static bool shows(const struct view *v, PyObject *name, PyObject *value)
         return false;
     if (PyModule_Check(value))
         return !is_private(name) && shows_module(v, value);
+    if (import_tools_hides(text_of(v->name), text_of(name)))
+        return false;
     if (is_listed(v, name))
         return true;
     if (is_private(name))
@@ -393,7 +396,8 @@ static PyObject *create(PyObject *target)
     struct view *v = view_of(self);
     memset(v, 0, sizeof(*v));
     if (!PyModule_Type.tp_init(self, args, NULL) && fill(v, target) &&
-            copy_metadata(PyModule_GetDict(self), v))
+            copy_metadata(PyModule_GetDict(self), v) &&
+            import_tools_add(text_of(v->name), PyModule_GetDict(self)))
         return self;
     Py_DECREF(self);
     return NULL;
