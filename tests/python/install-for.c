@@ -74,8 +74,8 @@ static void print(const struct packages *p, const struct waiting *w, size_t coun
 
 static void install(uv_loop_t *loop, struct packages *p, struct waiting *w, size_t count)
 {
-    bool stop = false;
-    uv_timer_t timer;
+    static bool stop;
+    static uv_timer_t timer; /* closed when the loop runs to its end */
     const char *kill_after = getenv("KILL_AFTER");
     uv_timer_init(loop, &timer);
     timer.data = &stop;
