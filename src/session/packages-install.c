@@ -43,6 +43,7 @@ static void fail(struct package *one, const char *fmt, ...)
     vsnprintf(text, sizeof(text), fmt, ap);
     va_end(ap);
     one->state = PACKAGE_FAILED;
+    one->is_told = false;
     buf_clear(&one->why);
     buf_addf(&one->why, "%.*s is allowed but not installed: %s ",
             STR_ARG(one->import->name), text);
@@ -92,6 +93,16 @@ static void wake(struct packages *p)
     }
 }
 
+static void tell_failures(struct packages *p)
+{
+    for (size_t i = 0; i < p->count; i++) {
+        struct package *one = &p->items[i];
+        if (one->state == PACKAGE_FAILED && !one->is_told)
+            tell(p, buf_str(&one->why));
+        one->is_told = true;
+    }
+}
+
 static void write_stamp(struct packages *p)
 {
     struct error err;
@@ -124,6 +135,7 @@ static void finish(struct packages *p)
     p->is_busy = false;
     p->current = NULL;
     buf_clear(&p->doing);
+    tell_failures(p);
     if (p->plan_count)
         tell(p, p->done_count == p->plan_count ? STR("packages are ready")
                                                : STR("some packages are missing"));
@@ -135,9 +147,12 @@ static void finish(struct packages *p)
 /* What all of them need is not there. */
 static void give_up(struct packages *p, const char *why)
 {
-    for (size_t i = 0; i < p->count; i++)
-        if (p->items[i].state == PACKAGE_INSTALLING)
-            fail(&p->items[i], "%s", why);
+    for (size_t i = 0; i < p->count; i++) {
+        if (p->items[i].state != PACKAGE_INSTALLING)
+            continue;
+        fail(&p->items[i], "%s", why);
+        p->items[i].is_told = true;
+    }
     tell(p, str_of(why));
     finish(p);
 }
@@ -161,13 +176,15 @@ static const struct view_path *list_paths(
         struct packages *p, const char *const writable[MAX_WRITABLE], size_t *count)
 {
     const char *const *files = pip_files(p->env, p->arena);
-    size_t room = MAX_WRITABLE + 1;
+    const char *workspace = arena_cstr(p->arena, p->config.policy->workspace_real);
+    size_t room = MAX_WRITABLE + 2;
     for (size_t i = 0; files[i]; i++)
         room++;
     struct view_path *paths = arena_alloc(p->arena, room * sizeof(*paths));
     *count = 0;
     for (; *files; files++)
         paths[(*count)++] = (struct view_path){ VIEW_VISIBLE, *files };
+    paths[(*count)++] = (struct view_path){ VIEW_VISIBLE, workspace };
     if (p->places.folder)
         paths[(*count)++] = (struct view_path){ VIEW_READ_ONLY, p->places.folder };
     for (size_t i = 0; i < MAX_WRITABLE; i++)
@@ -187,7 +204,8 @@ static void run(struct packages *p, const char *const *argv,
         .program = argv[0],
         .argv = argv,
         .env = p->env,
-        .cwd = arena_cstr(p->arena, p->config.policy->workspace_real),
+        /* Python may import from its folder, so it is none where agents write. */
+        .cwd = p->places.folder ? p->places.folder : "/",
         .sandboxed = true,
         .network = network,
         .paths = paths,
@@ -296,10 +314,8 @@ static void on_installed(struct packages *p, const struct command_result *result
         check_installed(p, one);
     else
         fail(one, "pip: %s", p->trouble.data);
-    if (one->state == PACKAGE_READY)
-        p->done_count++;
-    else
-        tell(p, buf_str(&one->why));
+    p->done_count += one->state == PACKAGE_READY;
+    tell_failures(p);
     p->current = NULL;
     if (packages_update_paths(p) || done)
         tell_changed(p);
@@ -320,7 +336,7 @@ static void install(struct packages *p, const struct package *one)
     char real[PATH_MAX];
     const char *python = arena_printf(p->arena, "%s/bin/python", p->places.venv);
     const char **argv = arena_zalloc(p->arena, (p->count + MAX_ARGS) * sizeof(*argv));
-    const char *const head[] = { python, "-m", "pip", "install" };
+    const char *const head[] = { python, "-I", "-B", "-m", "pip", "install" };
     size_t n = ARRAY_LEN(head);
     memcpy(argv, head, sizeof(head));
     const char *folder = NULL;
@@ -458,6 +474,7 @@ static void plan_workspace(struct packages *p, struct package *one, bool has_ven
 size_t packages_plan(struct packages *p)
 {
     size_t count = 0;
+    struct arena_mark before = arena_mark(p->arena);
     p->is_suspect = venv_is_marked(p);
     bool has_venv = stamp_has_venv(p) && venv_is_usable(p);
     for (size_t i = 0; i < p->count; i++) {
@@ -470,6 +487,7 @@ size_t packages_plan(struct packages *p)
             one->state = is_importable(p, one) ? PACKAGE_READY : PACKAGE_INSTALLING;
         count += one->state == PACKAGE_INSTALLING;
     }
+    arena_rewind(p->arena, before); /* it may be asked often */
     return count;
 }
 

@@ -33,6 +33,7 @@ struct package {
     char hash[PACKAGES_HASH]; /* of its project file; "": there is none */
     enum package_state state;
     struct buf why; /* if it failed */
+    bool is_told;   /* on `progress` */
 };
 
 struct packages_wait {

@@ -165,22 +165,21 @@ static struct str said(const struct command_stream *stream)
 void explain_failure(const struct command_result *result, struct buf *out)
 {
     char how[64];
+    size_t before = out->len;
     struct str text = said(result->err.head.len ? &result->err : &result->out);
+    auto_buf words = BUF(PACKAGES_TEXT / 2);
+    add_words(text, &words);
     if (result->end == COMMAND_NOT_STARTED || result->end == COMMAND_LOST) {
         buf_addf(out, "%s", result->error.message);
         return;
     }
     if (result->end == COMMAND_TIMED_OUT) {
         buf_addf(out, "it was not done after %d s", PACKAGES_STEP_MS / 1000);
-    } else if (WIFSIGNALED(result->status) || !text.len) {
+    } else if (WIFSIGNALED(result->status) || !words.len) {
         helper_describe_status(result->status, how, sizeof(how));
         buf_addf(out, "%s", how);
-    } else {
-        add_words(text, out);
-        return;
     }
-    if (text.len) {
+    if (words.len && out->len > before)
         buf_add(out, STR("; it said: "));
-        add_words(text, out);
-    }
+    buf_add(out, buf_str(&words));
 }
