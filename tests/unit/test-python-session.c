@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -728,6 +729,39 @@ static void test_no_start(void **state UNUSED)
     }
 }
 
+static void set_max_descriptors(rlim_t max)
+{
+    struct rlimit limit;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    limit.rlim_cur = max;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+}
+
+/* Who cannot be served now is told, and the others go on. */
+static void test_no_descriptors(void **state UNUSED)
+{
+    struct fixture f;
+    struct rlimit before;
+    getrlimit(RLIMIT_NOFILE, &before);
+    open_fake(&f, "{}");
+    python_warm(f.python);
+    settle(&f, PYTHON_SPARES);
+    set_max_descriptors(f.descriptors); /* more are open already */
+    struct slot *hangs = run(&f, "hang"), *good = run(&f, "echo");
+    struct slot *bad = run(&f, "echo");
+    wait_for(&f, 2);
+    assert_string_equal(good->result, "echo");
+    assert_int_equal(bad->end, PYTHON_NOT_STARTED);
+    assert_has(bad->error, "Too many open files");
+    assert_false(hangs->answered);
+    set_max_descriptors(before.rlim_cur);
+    python_cancel(f.python, hangs->run);
+    struct slot *late = run(&f, "echo");
+    wait_for(&f, 3);
+    assert_string_equal(late->result, "echo");
+    close_python(&f);
+}
+
 /* In whatever state it is. */
 static void test_destroy(void **state UNUSED)
 {
@@ -770,6 +804,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_network),
         cmocka_unit_test(test_broker),
         cmocka_unit_test(test_no_start),
+        cmocka_unit_test(test_no_descriptors),
         cmocka_unit_test(test_destroy),
     };
     if (argc > 1)
