@@ -14,8 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define NAME       "pyddock run"
-#define KEEP_BYTES ((size_t)64 << 20) /* of each stream's start, and of its end */
+#define NAME "pyddock run"
 
 static const char usage[] =
         "usage: pyddock run [OPTION]... CODE|FILE.py [--] [ARGUMENT]...\n"
@@ -43,6 +42,7 @@ struct run {
     uv_loop_t loop;
     struct packages *packages;
     json_t *modules;   /* what the snippet imports; NULL: not known */
+    bool in_line;      /* what was printed last has no newline */
     bool begins_again; /* with these modules installed */
     const struct policy *policy;
     struct python *python;
@@ -139,21 +139,17 @@ static bool check_file(const char *name, struct error *err)
     return error_hint(err, "Code that ends in '.py' needs a newline at its end.");
 }
 
-static void write_stream(const struct command_stream *s, FILE *to)
+static void on_printed(void *user, bool to_stderr, struct str bytes)
 {
-    fwrite(s->head.data, 1, s->head.len, to);
-    if (s->dropped) {
-        fflush(to);
-        fprintf(stderr, NAME ": %llu bytes are left out here\n",
-                (unsigned long long)s->dropped);
+    struct run *r = user;
+    FILE *to = to_stderr ? stderr : stdout;
+    fwrite(bytes.data, 1, bytes.len, to);
+    if (fflush(to) || ferror(to)) { /* nobody reads it any more */
+        r->ended = true;
+        r->status = 128 + SIGPIPE;
     }
-    fwrite(s->tail.data, 1, s->tail.len, to);
-}
-
-static bool ends_line(const struct command_stream *s)
-{
-    struct str last = s->tail.len ? s->tail : s->head;
-    return !last.len || last.data[last.len - 1] == '\n';
+    if (!to_stderr)
+        r->in_line = bytes.data[bytes.len - 1] != '\n';
 }
 
 static void tell_end(const struct run *r, const struct python_result *result)
@@ -173,12 +169,11 @@ static void on_done(void *user, const struct python_result *result)
     r->ended = true;
     if (r->begins_again)
         return;
-    write_stream(&result->out, stdout);
-    fflush(stdout);
     tell_end(r, result);
-    write_stream(&result->err, stderr);
     if (result->has_result)
-        printf("%s%.*s\n", ends_line(&result->out) ? "" : "\n", STR_ARG(result->result));
+        printf("%s%.*s\n", r->in_line ? "\n" : "", STR_ARG(result->result));
+    if (result->was_cut)
+        fprintf(stderr, NAME ": the value is longer than what is shown\n");
     if (json_array_size(result->images))
         fprintf(stderr, NAME ": %zu images are not shown\n",
                 json_array_size(result->images));
@@ -240,7 +235,8 @@ static bool run_in(struct run *r, const struct options *o,
 {
     struct python_config python = config->python;
     config->tell(config->user, &python);
-    python.keep_bytes = KEEP_BYTES;
+    python.printed = on_printed;
+    python.printed_user = r;
     if (config->packages)
         python.can_import = can_import;
     r->ended = false;

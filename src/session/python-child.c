@@ -413,7 +413,10 @@ static void on_stream_read(uv_stream_t *pipe, ssize_t n, const uv_buf_t *bytes)
     struct child *c = pipe->data;
     struct stream *s = pipe == (uv_stream_t *)&c->out.pipe ? &c->out : &c->err;
     if (n > 0) {
-        collector_add(&s->text, (struct str){ bytes->base, (size_t)n });
+        const struct str text = { bytes->base, (size_t)n };
+        collector_add(&s->text, text);
+        if (c->host->printed && c->state >= CHILD_RUNNING)
+            c->host->printed(c->host->printed_user, s == &c->err, text);
     } else if (n < 0) {
         uv_read_stop(pipe);
         s->has_ended = true;
@@ -581,8 +584,8 @@ bool child_start(struct child_host *host, struct zygote *zygote,
     c->in = BUF(MAX_MESSAGE);
     c->events = events;
     c->user = user;
-    collector_init(&c->out.text, host->keep_bytes, host->keep_bytes);
-    collector_init(&c->err.text, host->keep_bytes, host->keep_bytes);
+    collector_init(&c->out.text, PYTHON_KEEP_BYTES, PYTHON_KEEP_BYTES);
+    collector_init(&c->err.text, PYTHON_KEEP_BYTES, PYTHON_KEEP_BYTES);
     listen_to(c, &ends);
     *out = TAKE(c);
     return true;

@@ -30,7 +30,8 @@ struct child_host {
     void (*event)(void *user, const json_t *event); /* or NULL */
     void *event_user;
     bool *problems_told;
-    size_t keep_bytes;   /* of a stream's start, and of its end */
+    void (*printed)(void *user, bool to_stderr, struct str bytes); /* or NULL */
+    void *printed_user;
     char chunk[1 << 16]; /* what is read passes through here */
 };
 

@@ -390,7 +390,8 @@ struct python *python_create(const struct python_config *config)
     struct python *python = xcalloc(1, sizeof(*python));
     python->config = *config;
     python->host = (struct child_host){ .loop = config->loop,
-        .keep_bytes = config->keep_bytes ? config->keep_bytes : PYTHON_KEEP_BYTES,
+        .printed = config->printed,
+        .printed_user = config->printed_user,
         .broker = config->broker,
         .broker_user = config->broker_user,
         .event = config->event,

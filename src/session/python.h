@@ -46,7 +46,9 @@ struct python_config {
      * yet; the run ends with PYTHON_NOT_YET, and nothing of it has been run.  NULL:
      * whoever misses one fails. */
     bool (*can_import)(void *user, const json_t *modules);
-    size_t keep_bytes; /* instead of PYTHON_KEEP_BYTES; 0: that */
+    /* What a run prints, as it comes and before its result; NULL: the result will do. */
+    void (*printed)(void *user, bool to_stderr, struct str bytes);
+    void *printed_user;
     /* Events of `serve --debug`, as they come; NULL: they are dropped. */
     void (*event)(void *user, const json_t *event);
     void *event_user;

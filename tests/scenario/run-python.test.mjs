@@ -1,6 +1,6 @@
 // run_python and `pyddock run`: formats, limits, and what is recorded.
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, readFileSync, readdirSync, symlinkSync } from 'node:fs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -348,7 +348,7 @@ test('pyddock run: output as it is, then the value, and the status of the snippe
     [[], 2, '', /usage/],
     [['--timeout', 'soon', '1'], 2, '', /--timeout/],
     [['--frob', '1'], 2, '', /unknown option '--frob'/],
-    [['--timeout', '0.4', 'print("early")\nwhile True: pass'], 1, 'early\n', /^TimeoutError: .*0\.4s/],
+    [['--timeout', '0.4', 'print("early")\nwhile True: pass'], 1, 'early\n', /\nTimeoutError: [^\n]*0\.4s[^\n]*\n$/],
     [['--config', 'missing.toml', '1'], 1, '', /missing\.toml/],
     [['import os; print(os.getcwd())'], 0, `${w.root}\n`, /^$/],
   ]) {
@@ -359,6 +359,22 @@ test('pyddock run: output as it is, then the value, and the status of the snippe
   }
   const much = cli(w, ['for i in range(200000): print("line", i)'], { maxBuffer: 1 << 30 });
   assert.equal(much.stdout, Array.from({ length: 200000 }, (_, i) => `line ${i}\n`).join(''));
+});
+
+test('pyddock run: what is printed is seen at once', { skip }, async (t) => {
+  const w = await workspace(t);
+  const code = 'import os, time\nprint("begun", flush=True)\nwhile not os.path.exists("go"): time.sleep(0.02)\n"ended"';
+  const child = spawn(pyddock, ['run', code], { cwd: w.root, env: { HOME: w.home, PATH: process.env.PATH } });
+  const ended = new Promise((done) => child.on('close', done));
+  let seen = '';
+  child.stdout.setEncoding('utf8').on('data', (text) => { seen += text; });
+  for (let i = 0; i < 1000 && seen !== 'begun\n'; i++) await sleep(20);
+  await writeFile(join(w.root, 'go'), '');
+  assert.equal(await ended, 0);
+  assert.equal(seen, "begun\n'ended'\n");
+  const cut = spawnSync('bash', ['-c', '"$0" run "while True: print(1)" | head -1; echo "${PIPESTATUS[0]}"', pyddock],
+    { cwd: w.root, encoding: 'utf8', env: { HOME: w.home, PATH: process.env.PATH } });
+  assert.equal(cut.stdout, '1\n141\n');
 });
 
 test('pyddock run: a policy of its own, and the debug log', { skip }, async (t) => {
