@@ -1,5 +1,6 @@
 #include "python/run.h"
 
+#include "python/ending.h"
 #include "python/imports.h"
 #include "python/results.h"
 #include "python/rules.h"
@@ -21,7 +22,6 @@ static struct {
     PyObject *expression;            /* ast.Expression */
     PyObject *print_exception;
     PyObject *line_cache; /* the dictionary */
-    PyObject *end_threads, *end_exits;
     bool timed_out;
     unsigned timeout_ms;
 } run;
@@ -107,11 +107,9 @@ bool run_init(void)
     run.expression = get("ast", "Expression");
     run.print_exception = get("traceback", "print_exception");
     run.line_cache = get("linecache", "cache");
-    run.end_threads = get("threading", "_shutdown");
-    run.end_exits = get("atexit", "_run_exitfuncs");
     return run.compile && run.exec && run.eval && run.expression && run.print_exception &&
-           run.line_cache && run.end_threads && run.end_exits && rules_init() &&
-           tempfile_set_folder() && watch_alarm();
+           run.line_cache && ending_init() && rules_init() && tempfile_set_folder() &&
+           watch_alarm();
 }
 
 static PyObject *parse(PyObject *source)
@@ -324,16 +322,6 @@ static bool start(const struct snippet *s, struct outcome *out)
            execute(&program, out);
 }
 
-static void end(struct outcome *out)
-{
-    auto_ref *threads = PyObject_CallNoArgs(run.end_threads);
-    if (!threads)
-        out->exit_code = tell_exception();
-    auto_ref *exits = PyObject_CallNoArgs(run.end_exits);
-    if (!exits)
-        tell_exception();
-}
-
 void run_snippet(const struct snippet *s, struct outcome *out)
 {
     run.timed_out = false;
@@ -341,8 +329,8 @@ void run_snippet(const struct snippet *s, struct outcome *out)
     set_alarm(s->timeout_ms);
     if (!start(s, out))
         out->exit_code = tell_exception();
-    if (!s->is_rehearsal)
-        end(out);
+    if (!s->is_rehearsal && !ending_run())
+        out->exit_code = tell_exception();
     set_alarm(0);
     flush("stdout");
     flush("stderr");
