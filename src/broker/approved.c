@@ -188,6 +188,36 @@ void approved_destroy(struct approved *a)
     destroy(a);
 }
 
+static void begin_note(struct buf *out)
+{
+    if (out->len && out->data[out->len - 1] != '\n')
+        buf_addc(out, '\n');
+    buf_add(out, STR("[paddock: "));
+}
+
+void approved_notes(const struct command_plan *plan, const struct command_result *result,
+        struct buf *out)
+{
+    unsigned left = result->end == COMMAND_EXITED ? result->left_running : 0;
+    struct str lines = plan->notes;
+    if (left) {
+        begin_note(out);
+        buf_addf(out, "%u %s still running when the command ended, and %s stopped]\n",
+                left, left == 1 ? "process was" : "processes were",
+                left == 1 ? "was" : "were");
+    }
+    while (lines.len) {
+        struct str line = str_cut(&lines, '\n');
+        begin_note(out);
+        buf_addf(out, "%.*s]\n", STR_ARG(line));
+    }
+    for (size_t i = 0; i < result->stray_count; i++) {
+        begin_note(out);
+        stray_describe(&result->strays[i], out);
+        buf_add(out, STR("]\n"));
+    }
+}
+
 /* As Python writes it, so that one argument is never taken for two. */
 static void write_quoted(struct str text, struct buf *out)
 {

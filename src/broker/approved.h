@@ -44,6 +44,11 @@ void approved_cancel(struct approved *a);
 void approved_kill(struct approved *a);
 void approved_destroy(struct approved *a);
 
+/* Append what who asked for the command should know, as lines "[paddock: ...]": what was
+ * left running, what its plan says, what has been taken away. */
+void approved_notes(const struct command_plan *plan, const struct command_result *result,
+        struct buf *out);
+
 /* Tell the debug log what was decided; `caller` is one of audit_event. */
 void approved_record(struct audit *audit, const struct command_request *request,
         const char *caller, bool refused);

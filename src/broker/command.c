@@ -22,6 +22,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #define MAX_ANSWER ((size_t)1 << 20)
@@ -246,27 +247,6 @@ static void step_to(struct command *c, enum state state)
     }
 }
 
-static void on_reaped(struct command *c, int status)
-{
-    char how[64];
-    helper_describe_status(status, how, sizeof(how));
-    if (!c->has_result)
-        error_set(&c->result.error, ERR_IO, "the command's keeper is gone: %s", how);
-    set_result(c, COMMAND_LOST);
-    close_handle(&c->socket);
-    step_to(c, GONE);
-}
-
-static void on_death(uv_poll_t *poll, int failure UNUSED, int events UNUSED)
-{
-    struct command *c = poll->data;
-    int status;
-    if (!helper_reap(&c->launcher, &status))
-        return;
-    uv_poll_stop(poll);
-    on_reaped(c, status);
-}
-
 /* "12": false if it is none or too large. */
 static bool parse_number(struct str text, int *out)
 {
@@ -357,6 +337,42 @@ static void take_messages(struct command *c)
     c->in.len = bytes.len;
     if (used && c->in.len)
         memmove(c->in.data, c->in.data + used, c->in.len);
+}
+
+/* What the launcher said last, before its end: the loop may tell that first. */
+static void read_rest(struct command *c)
+{
+    int fd;
+    while (c->state < CLOSING && !uv_fileno((uv_handle_t *)&c->socket, &fd)) {
+        char *to = buf_reserve(&c->in, CHUNK);
+        ssize_t n = to ? recv(fd, to, CHUNK, MSG_DONTWAIT) : 0;
+        if (n <= 0)
+            return;
+        c->in.len += (size_t)n;
+        take_messages(c);
+    }
+}
+
+static void on_reaped(struct command *c, int status)
+{
+    char how[64];
+    read_rest(c);
+    helper_describe_status(status, how, sizeof(how));
+    if (!c->has_result)
+        error_set(&c->result.error, ERR_IO, "the command's keeper is gone: %s", how);
+    set_result(c, COMMAND_LOST);
+    close_handle(&c->socket);
+    step_to(c, GONE);
+}
+
+static void on_death(uv_poll_t *poll, int failure UNUSED, int events UNUSED)
+{
+    struct command *c = poll->data;
+    int status;
+    if (!helper_reap(&c->launcher, &status))
+        return;
+    uv_poll_stop(poll);
+    on_reaped(c, status);
 }
 
 static void on_socket_alloc(uv_handle_t *handle, size_t wanted UNUSED, uv_buf_t *out)

@@ -31,7 +31,8 @@ struct spawned {
     struct command_plan plan;
     struct approved *command;
     bool has_started;
-    int signal; /* that came before it had started, or 0 */
+    int signal;         /* that came before it had started, or 0 */
+    bool was_signalled; /* what it leaves running then is nobody's surprise */
 };
 
 /* The socket of a run. */
@@ -46,6 +47,7 @@ struct run {
     struct spawned *commands;
     size_t count;
     struct reply *replies, **replies_end; /* that the socket has no room for */
+    struct buf told;                      /* notes */
     bool has_poll;
     bool is_closed; /* nobody is listened to any more */
     char in[PYTHON_REQUEST_MAX + 1];
@@ -202,22 +204,31 @@ static void tell_not_started(struct spawned *s, const struct command_result *res
         reply_failed(s->run, s->id, errno_of(result->error.code), result->error.message);
 }
 
-/* What was taken away is told on the snippet's stderr: nobody else would. */
-static void write_notes(const struct command_result *result, struct buf *out)
+/* For the snippet's stderr, which has it already if many commands say the same. */
+static void write_notes(
+        struct spawned *s, const struct command_result *result, struct buf *out)
 {
-    for (size_t i = 0; i < result->stray_count; i++) {
-        buf_add(out, STR("[paddock: "));
-        stray_describe(&result->strays[i], out);
-        buf_add(out, STR("]\n"));
-    }
+    auto_buf all = BUF(MAX_WHOLE);
+    struct command_result shown = *result;
+    if (s->was_signalled)
+        shown.left_running = 0;
+    approved_notes(&s->plan, &shown, &all);
     if (result->end == COMMAND_LOST)
-        buf_addf(out, "[paddock: the command was lost: %s]\n", result->error.message);
+        buf_addf(&all, "[paddock: the command was lost: %s]\n", result->error.message);
+    struct str lines = buf_str(&all), told = buf_str(&s->run->told);
+    while (lines.len) {
+        struct str line = str_cut(&lines, '\n');
+        if (told.len && memmem(told.data, told.len, line.data, line.len))
+            continue;
+        buf_addf(out, "%.*s\n", STR_ARG(line));
+    }
+    buf_add(&s->run->told, buf_str(out));
 }
 
 static void tell_ended(struct spawned *s, const struct command_result *result)
 {
     auto_buf notes = BUF(MAX_WHOLE);
-    write_notes(result, &notes);
+    write_notes(s, result, &notes);
     int status = result->end == COMMAND_EXITED ? result->status : SIGKILL;
     reply(s->run, json_pack("{s:I, s:i, s:o}", "id", (json_int_t)s->id, "ended", status,
                           "notes", json_text(str_sub(buf_str(&notes), 0, MAX_TEXT))));
@@ -352,6 +363,7 @@ static void pass_signal(struct run *r, const struct python_broker_request *reque
     for (struct spawned *s = r->commands; s; s = s->next) {
         if (s->id != request->id)
             continue;
+        s->was_signalled = true;
         if (s->has_started)
             approved_signal(s->command, request->number);
         else
@@ -451,6 +463,7 @@ static void *start_run(void *user, int fd, unsigned timeout_ms)
     r->fd = fd;
     r->end_ms = uv_now(b->config.loop) + most + PYTHON_GRACE_MS + AFTER_GRACE_MS;
     r->replies_end = &r->replies;
+    r->told = BUF(MAX_WHOLE);
     b->runs = r;
     r->poll.data = r;
     r->has_poll = !uv_poll_init(b->config.loop, &r->poll, fd);
@@ -464,6 +477,7 @@ static void *start_run(void *user, int fd, unsigned timeout_ms)
 static void destroy_run(struct run *r)
 {
     close_fd(&r->fd);
+    buf_finish(&r->told);
     free(r);
 }
 

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/un.h>
+#include <unistd.h>
 
 #define MEMORY_DEVICES 1 /* their major number */
 
@@ -18,6 +19,15 @@ static bool is_harmless_device(const struct statx *st)
     return false;
 }
 
+/* An end of a pair that the process made for itself, not of one of ours. */
+static bool is_its_own(int fd)
+{
+    struct ucred maker;
+    socklen_t len = sizeof(maker);
+    return !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &maker, &len) &&
+           maker.pid != getpid();
+}
+
 /* An end of a socketpair(): neither it nor its peer has a name. */
 static bool is_pair(int fd)
 {
@@ -28,7 +38,7 @@ static bool is_pair(int fd)
            !getsockname(fd, (struct sockaddr *)&name, &own_len) &&
            own_len == sizeof(name.sun_family) && name.sun_family == AF_UNIX &&
            !getpeername(fd, (struct sockaddr *)&name, &peer_len) &&
-           peer_len == sizeof(name.sun_family);
+           peer_len == sizeof(name.sun_family) && is_its_own(fd);
 }
 
 /* NULL: it may be passed on.  A file system that does not answer is not waited for. */
@@ -48,7 +58,7 @@ static const char *find_fault(int fd)
     case S_IFDIR:
         return "a directory";
     case S_IFSOCK:
-        return is_pair(fd) ? NULL : "a socket that is no end of a connected pair";
+        return is_pair(fd) ? NULL : "a socket that is no end of a pair of its own";
     case S_IFCHR:
         return is_harmless_device(&st) ? NULL : "a device";
     default:

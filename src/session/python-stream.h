@@ -3,8 +3,8 @@
  * streams: pipes, connected pairs, plain files, and the devices that are harmless.
  *
  * A command may do what the snippet may not, so it gets nothing that is more than bytes:
- * no folder and nothing that only names a file (O_PATH), no socket with an address or
- * that carries messages, no terminal.
+ * no folder and nothing that only names a file (O_PATH), no socket with an address, that
+ * carries messages or leads to us, no terminal.
  */
 #ifndef SESSION_PYTHON_STREAM_H
 #define SESSION_PYTHON_STREAM_H

@@ -1,5 +1,7 @@
 #include "tool/shell-notes.h"
 
+#include "broker/approved.h"
+
 #include <limits.h>
 #include <unistd.h>
 
@@ -36,20 +38,6 @@ static void begin(struct buf *out)
     if (out->len && out->data[out->len - 1] != '\n')
         buf_addc(out, '\n');
     buf_add(out, STR("[paddock: "));
-}
-
-static void tell_left_running(unsigned count, struct buf *out)
-{
-    begin(out);
-    buf_addf(out, "%u %s still running when the command ended, and %s stopped]\n", count,
-            count == 1 ? "process was" : "processes were", count == 1 ? "was" : "were");
-}
-
-static void tell_stray(const struct stray *s, struct buf *out)
-{
-    begin(out);
-    stray_describe(s, out);
-    buf_add(out, STR("]\n"));
 }
 
 /* A program that met the sandbox says only what the kernel said. */
@@ -121,11 +109,7 @@ void shell_notes_write(const struct command_plan *plan,
         const struct command_result *result, struct buf *err_text)
 {
     bool ended = result->end == COMMAND_EXITED, failed = ended && result->status;
-    if (ended && result->left_running)
-        tell_left_running(result->left_running, err_text);
-    tell_lines(plan->notes, err_text);
-    for (size_t i = 0; i < result->stray_count; i++)
-        tell_stray(&result->strays[i], err_text);
+    approved_notes(plan, result, err_text);
     bool was_denied = ended && plan->sandbox != SANDBOX_NONE &&
                       either_has(result, denied, ARRAY_LEN(denied));
     if (failed)
