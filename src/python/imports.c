@@ -275,9 +275,20 @@ static bool take_over(void)
            !PyObject_SetAttrString(builtins, "__spec__", Py_None);
 }
 
-bool imports_init(void)
+/* Before anything is forked, so that no snippet waits for it. */
+static bool make_stand_ins(void)
 {
     made_stand_ins = PyDict_New();
-    return made_stand_ins && overrides_init() && module_leaks_init() &&
+    for (size_t i = 0; made_stand_ins && i < ARRAY_LEN(stand_ins); i++) {
+        auto_ref *made = stand_in_of(str_of(stand_ins[i].name));
+        if (!made)
+            return false;
+    }
+    return made_stand_ins;
+}
+
+bool imports_init(void)
+{
+    return make_stand_ins() && overrides_init() && module_leaks_init() &&
            module_view_init() && module_table_init() && take_over() && reflect_init();
 }

@@ -29,7 +29,7 @@ PyObject *imports_get(PyObject *name);
 PyObject *imports_view(PyObject *module);
 
 /*
- * What stands in for a module: made when a snippet first imports it.  Each *_view_create
+ * What stands in for a module: made before the first snippet.  Each *_view_create
  * returns a new reference to a module-like object, or NULL with an exception.
  */
 struct stand_in {

@@ -38,11 +38,21 @@ static PyObject *freeze(PyObject *argument)
     return PyOS_FSPath(argument);
 }
 
+static bool is_plain(PyObject *argument)
+{
+    return PyUnicode_CheckExact(argument) || PyBytes_CheckExact(argument) ||
+           PyLong_CheckExact(argument);
+}
+
 static PyObject *call_with_paths(
         PyObject *self, PyObject *const *args, size_t count, PyObject *keywords)
 {
-    Py_ssize_t all = PyVectorcall_NARGS(count);
+    Py_ssize_t given = PyVectorcall_NARGS(count), all = given, plain = 0;
     all += keywords ? PyTuple_GET_SIZE(keywords) : 0;
+    while (plain < all && is_plain(args[plain]))
+        plain++;
+    if (plain == all)
+        return call(self, args, count, keywords);
     auto_ref *frozen = PyTuple_New(all);
     for (Py_ssize_t i = 0; frozen && i < all; i++) {
         PyObject *value = freeze(args[i]);
@@ -51,8 +61,7 @@ static PyObject *call_with_paths(
         PyTuple_SET_ITEM(frozen, i, value);
     }
     return frozen ? PyObject_Vectorcall(((struct plain_function *)self)->target,
-                            &PyTuple_GET_ITEM(frozen, 0),
-                            (size_t)PyVectorcall_NARGS(count), keywords)
+                            &PyTuple_GET_ITEM(frozen, 0), (size_t)given, keywords)
                   : NULL;
 }
 

@@ -1,6 +1,7 @@
 /* What stands in for `sys`. */
 #include "python/imports.h"
 #include "python/stand-in.h"
+#include "python/sys-path.h"
 
 #define MAX_RECURSION 1000000
 
@@ -143,7 +144,7 @@ PyObject *sys_view_create(void)
     PyObject *view = sys ? stand_in_new(&kind, sys) : NULL;
     if (view && stand_in_copy(view, sys, names) &&
             stand_in_add_functions(view, functions) &&
-            stand_in_set(view, "path", copy_sequence(sys, "path", PySequence_Tuple)) &&
+            stand_in_set(view, "path", copy_sequence(sys, "path", sys_path_create)) &&
             stand_in_set(view, "warnoptions",
                     copy_sequence(sys, "warnoptions", PySequence_List)) &&
             stand_in_set(view, "implementation", copy_namespace(sys, "implementation")))
