@@ -323,14 +323,20 @@ static void on_installed(struct packages *p, const struct command_result *result
     install_next(p);
 }
 
-static const char *requirement_of(struct packages *p, const struct package *one)
+static struct str requirement_of(const struct package *one)
 {
     const struct policy_import *import = one->import;
-    return arena_cstr(
-            p->arena, import->kind == IMPORT_PIP ? import->value : import->name);
+    return import->kind == IMPORT_PIP ? import->value : import->name;
 }
 
-/* Those that pip has installed are named again, so that they stay what fits together. */
+/* Is it there, as a distribution that pip knows by this name? */
+static bool is_installed(const struct packages *p, const struct package *one)
+{
+    return one->state == PACKAGE_READY && !package_is_workspace(one) &&
+           has_distribution(p, requirement_name(requirement_of(one)));
+}
+
+/* Those that are installed are named again, so that they stay what fits together. */
 static void install(struct packages *p, const struct package *one)
 {
     char real[PATH_MAX];
@@ -348,9 +354,8 @@ static void install(struct packages *p, const struct package *one)
         argv[n++] = folder;
     }
     for (size_t i = 0; !folder && i < p->count; i++)
-        if (&p->items[i] == one || (p->items[i].state == PACKAGE_READY &&
-                                           !package_is_workspace(&p->items[i])))
-            argv[n++] = requirement_of(p, &p->items[i]);
+        if (&p->items[i] == one || is_installed(p, &p->items[i]))
+            argv[n++] = arena_cstr(p->arena, requirement_of(&p->items[i]));
     const char *const writable[MAX_WRITABLE] = { p->places.venv,
         pip_cache(p->env, p->arena), folder };
     set_mark(p);
@@ -446,15 +451,14 @@ static void wait_for_lock(struct packages *p)
 
 static bool is_importable(const struct packages *p, const struct package *one)
 {
-    const struct policy_import *import = one->import;
-    struct str requirement = import->kind == IMPORT_PIP ? import->value : import->name;
-    struct str name = requirement_name(requirement);
+    struct str requirement = requirement_of(one), name = requirement_name(requirement);
+    struct str module = one->import->name;
     /* What more it says, a version perhaps, only pip understands. */
     if (name.len < requirement.len)
         return false;
     /* A folder without __init__ may belong to many distributions. */
-    return has_module(p, import->name, false) ||
-           (has_module(p, import->name, true) && has_distribution(p, name));
+    return has_module(p, module, false) ||
+           (has_module(p, module, true) && has_distribution(p, name));
 }
 
 static void plan_workspace(struct packages *p, struct package *one, bool has_venv)
