@@ -10,7 +10,11 @@
 #include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <stdio.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -48,6 +52,8 @@ static void take_away(unsigned nr, unsigned error)
 
 typedef bool child_fn(const struct confine_status *status, int root);
 
+static bool as_interpreter; /* the children are confined */
+
 /* Confine a child to the folder, without the call `missing` if it is not 0, and ask it.
  */
 static bool in_poor_child(
@@ -64,6 +70,7 @@ static bool in_poor_child(
             .root_count = 1,
             .max_memory = MEMORY,
             .max_files = 64,
+            .interpreter = as_interpreter,
             .max_landlock = max_landlock };
         struct confine_status status = { 0 };
         if (!confine_follow_parent(parent, &status))
@@ -244,6 +251,72 @@ static void test_the_status_names_what_is_missing(void **state UNUSED)
             "Linux 5.13 or newer, with 'landlock' in the lsm= boot parameter");
 }
 
+static bool maps_code(void)
+{
+    return mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) !=
+           MAP_FAILED;
+}
+
+static bool makes_code(void)
+{
+    void *p =
+            mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return p == MAP_FAILED || !mprotect(p, 4096, PROT_READ | PROT_EXEC) ||
+           mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
+                   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) != MAP_FAILED;
+}
+
+static atomic_int stage; /* 1: the seal is there */
+static bool other_maps_code;
+
+static void *wait_for_seal(void *unused UNUSED)
+{
+    while (stage != 1)
+        sched_yield();
+    other_maps_code = maps_code();
+    return NULL;
+}
+
+/* Also for a thread that was there before. */
+static bool is_sealed(const struct confine_status *status, int root UNUSED)
+{
+    pthread_t other;
+    auto_buf by = BUF(256);
+    if (!confine_holds(status, CONFINE_CODE, &by) || !strstr(by.data, "sealed") ||
+            !status->needs_seal || makes_code() || !maps_code() ||
+            pthread_create(&other, NULL, wait_for_seal, NULL) || confine_seal())
+        return false;
+    stage = 1;
+    pthread_join(other, NULL);
+    return !maps_code() && !other_maps_code && confine_seal() == EPERM;
+}
+
+static void test_an_interpreter_is_sealed(void **state UNUSED)
+{
+    if (kernel_abi() < 3)
+        skip();
+    as_interpreter = true;
+    assert_true(in_confined_child(true, 0, is_sealed));
+    as_interpreter = false;
+}
+
+/* What Landlock before ABI 3 does not see, the filter of an interpreter refuses. */
+static bool empties_nothing(const struct confine_status *status, int root UNUSED)
+{
+    return confine_holds(status, CONFINE_WRITES, NULL) &&
+           open("/dev/null", O_RDONLY | O_TRUNC | O_CLOEXEC) < 0 && errno == EPERM &&
+           truncate("/dev/null", 0) < 0 && errno == EPERM;
+}
+
+static void test_an_interpreter_under_an_old_landlock(void **state UNUSED)
+{
+    if (!kernel_abi())
+        skip();
+    as_interpreter = true;
+    assert_true(in_confined_child(true, 2, empties_nothing));
+    as_interpreter = false;
+}
+
 static bool succeed(void)
 {
     return true;
@@ -274,6 +347,8 @@ int main(void)
         cmocka_unit_test(test_a_root_is_as_writable_as_asked),
         cmocka_unit_test(test_descriptors_are_closed_but_for_some),
         cmocka_unit_test(test_a_dead_parent_is_noticed),
+        cmocka_unit_test(test_an_interpreter_is_sealed),
+        cmocka_unit_test(test_an_interpreter_under_an_old_landlock),
         cmocka_unit_test(test_the_status_names_what_is_missing),
         cmocka_unit_test(test_probes_answer_with_the_reason),
     };
