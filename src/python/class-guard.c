@@ -129,6 +129,8 @@ static void explain(const struct policy_restriction *rule, PyTypeObject *type,
         for (size_t i = 0; i < rule->class_allow.count; i++)
             buf_addf(&why->hint, "%s%.*s", i ? ", " : "",
                     STR_ARG(rule->class_allow.items[i].text));
+        if (name.len && name.data[0] == '_')
+            buf_add(&why->hint, STR(" (a private name needs one that begins with '_')"));
     }
     add_message(rule, name, &why->hint);
 }

@@ -11,6 +11,7 @@ struct view {
     PyObject *target; /* from sys.modules; a module as a rule */
     PyObject *names;  /* the module's dictionary, borrowed, or NULL */
     PyObject *all;    /* set of the names in __all__, or NULL */
+    PyObject *plain;  /* values that have been shown as they are, by name */
     PyObject *name;   /* str */
     struct str top;   /* its first component */
     const struct policy_restriction *rule; /* or NULL */
@@ -193,9 +194,20 @@ static PyObject *get_target_name(PyObject *self, PyObject *name)
 {
     const struct view *v = view_of(self);
     auto_ref *value = find(v, name);
-    if (value && shows(v, name, value))
-        return hand_out(self, name, value);
-    return PyErr_Occurred() ? NULL : missing(v, name, value);
+    if (!value || !shows(v, name, value))
+        return PyErr_Occurred() ? NULL : missing(v, name, value);
+    PyObject *shown = hand_out(self, name, value);
+    if (shown == value && PyDict_SetItem(v->plain, name, value))
+        Py_CLEAR(shown);
+    return shown;
+}
+
+/* The value if it is still the one that was shown; borrowed. */
+static PyObject *shown_before(const struct view *v, PyObject *name)
+{
+    PyObject *value = PyDict_GetItemWithError(v->plain, name);
+    return value && v->names && PyDict_GetItemWithError(v->names, name) == value ? value
+                                                                                 : NULL;
 }
 
 static int add_name(PyObject *self, PyObject *name, PyObject *into)
@@ -258,6 +270,8 @@ static PyObject *getattro(PyObject *self, PyObject *name)
         return plain ? getattro(self, plain) : NULL;
     }
     PyObject *own = PyDict_GetItemWithError(PyModule_GetDict(self), name);
+    if (!own && !PyErr_Occurred())
+        own = shown_before(view_of(self), name);
     if (LIKELY(own != NULL))
         return Py_NewRef(own);
     if (PyErr_Occurred())
@@ -306,6 +320,7 @@ static void dealloc(PyObject *self)
     struct view *v = view_of(self);
     Py_CLEAR(v->target);
     Py_CLEAR(v->all);
+    Py_CLEAR(v->plain);
     Py_CLEAR(v->name);
     PyModule_Type.tp_dealloc(self);
 }
@@ -366,7 +381,8 @@ static bool is_of_workspace(struct str top)
 static bool fill(struct view *v, PyObject *target)
 {
     v->name = name_of_module(target);
-    if (!v->name) {
+    v->plain = PyDict_New();
+    if (!v->name || !v->plain) {
         PyErr_SetString(PyExc_ImportError, "a module without a name cannot be shown");
         return false;
     }
