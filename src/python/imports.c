@@ -275,12 +275,14 @@ static bool take_over(void)
            !PyObject_SetAttrString(builtins, "__spec__", Py_None);
 }
 
-/* Before anything is forked, so that no snippet waits for it. */
+/* Before anything is forked, so that no snippet waits for it; but a file of
+ * [import_overrides] is not run here. */
 static bool make_stand_ins(void)
 {
     made_stand_ins = PyDict_New();
     for (size_t i = 0; made_stand_ins && i < ARRAY_LEN(stand_ins); i++) {
-        auto_ref *made = stand_in_of(str_of(stand_ins[i].name));
+        struct str name = str_of(stand_ins[i].name);
+        auto_ref *made = imports_override(name) ? Py_NewRef(Py_None) : stand_in_of(name);
         if (!made)
             return false;
     }

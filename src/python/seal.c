@@ -85,6 +85,21 @@ static bool add_children(PyObject *nodes, PyObject *node)
     return true;
 }
 
+/* What a package loads when it is used for the first time. */
+static void load_late_parts(void)
+{
+    static const struct {
+        const char *module, *part;
+    } parts[] = {
+        { "matplotlib.figure", "matplotlib.backends.backend_agg" },
+        { "PIL.Image", "PIL.PngImagePlugin" },
+    };
+    PyObject *loaded = PyImport_GetModuleDict(); /* borrowed */
+    for (size_t i = 0; i < ARRAY_LEN(parts); i++)
+        if (PyDict_GetItemString(loaded, parts[i].module))
+            load(parts[i].part);
+}
+
 bool seal_after_imports(PyObject *tree)
 {
     auto_ref *nodes = PyList_New(0);
@@ -96,6 +111,7 @@ bool seal_after_imports(PyObject *tree)
         if (!add_children(nodes, node))
             return false;
     }
+    load_late_parts();
     int error = confine_seal();
     if (!error)
         return true;
