@@ -63,6 +63,8 @@ static void set_environment(const char *const *env)
         auto_free char *name = str_copy((struct str){ *env, (size_t)(value - *env) });
         setenv(name, value + 1, 1);
     }
+    /* It would look at the processor with code that it writes, which nothing may here. */
+    setenv("POLARS_SKIP_CPU_CHECK", "1", 0);
 }
 
 static PyStatus configure(PyConfig *config)
