@@ -89,6 +89,17 @@ static void on_done(void *user, const struct dispatch_reply *reply)
     connection_leave_batch(m, batch);
 }
 
+static void write_doing(const struct call *c, unsigned seconds, struct buf *out)
+{
+    struct str waits_for = dispatch_doing(c->work);
+    if (!waits_for.len) {
+        buf_addf(out, ",\"message\":\"running for %u s\"", seconds);
+        return;
+    }
+    buf_add(out, STR(",\"message\":"));
+    json_write_text(waits_for, out);
+}
+
 static void on_timer(uv_timer_t *timer)
 {
     struct call *c = timer->data;
@@ -101,8 +112,7 @@ static void on_timer(uv_timer_t *timer)
             c->token, (unsigned long long)ms / 1000, (unsigned)(ms % 1000));
     /* The first revision knows no message here. */
     if (c->modern || !m->revision || strcmp(m->revision, "2024-11-05"))
-        buf_addf(out, ",\"message\":\"running for %llu s\"",
-                (unsigned long long)ms / 1000);
+        write_doing(c, (unsigned)(ms / 1000), out);
     buf_add(out, STR("}}"));
     connection_reply(m, NULL);
 }

@@ -189,6 +189,12 @@ static void drop(struct dispatch_call *c)
     forget(c);
 }
 
+struct str dispatch_doing(const struct dispatch_call *c)
+{
+    bool python = c->place == TOOL_IN_PYTHON;
+    return python ? run_python_doing(c->work.snippet) : STR("");
+}
+
 void dispatch_cancel(struct dispatch *d, struct dispatch_call *c)
 {
     switch (c->place) {

@@ -58,6 +58,9 @@ MUST_CHECK bool dispatch_call(struct dispatch *d, const struct dispatch_request 
 void dispatch_refused(struct dispatch *d, const struct dispatch_request *request,
         const struct error *err);
 
+/* What a call waits for, in words; "" if it runs. */
+struct str dispatch_doing(const struct dispatch_call *call);
+
 /* `done` will not be called. */
 void dispatch_cancel(struct dispatch *d, struct dispatch_call *call);
 

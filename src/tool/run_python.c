@@ -351,6 +351,11 @@ bool run_python_start(struct run_python *r, const json_t *args, snippet_done_fn 
     return true;
 }
 
+struct str run_python_doing(const struct snippet_call *c)
+{
+    return snippet_modules_doing(&c->modules);
+}
+
 void run_python_cancel(struct snippet_call *c)
 {
     if (c->run)

@@ -57,6 +57,9 @@ void run_python_renew(struct run_python *r);
 MUST_CHECK bool run_python_start(struct run_python *r, const json_t *args,
         snippet_done_fn *done, void *user, struct snippet_call **out, struct error *err);
 
+/* What it waits for: "installing polars (1 of 2)"; "" if it runs. */
+struct str run_python_doing(const struct snippet_call *call);
+
 /* `done` will not be called; the snippet is killed. */
 void run_python_cancel(struct snippet_call *call);
 

@@ -38,6 +38,11 @@ void snippet_modules_stop_waiting(struct snippet_modules *m)
     packages_wait_cancel(TAKE(m->wait));
 }
 
+struct str snippet_modules_doing(const struct snippet_modules *m)
+{
+    return m->wait ? packages_doing(m->packages) : STR("");
+}
+
 void snippet_modules_tell_pending(const struct snippet_modules *m, struct buf *out)
 {
     buf_addf(out,

@@ -26,6 +26,9 @@ MUST_CHECK bool snippet_modules_wait(
         struct snippet_modules *m, void (*ready)(void *user), void *user);
 void snippet_modules_stop_waiting(struct snippet_modules *m);
 
+/* What is being done of what it waits for; "" if it does not wait. */
+struct str snippet_modules_doing(const struct snippet_modules *m);
+
 /* Append what is being waited for, and why those that failed did; or nothing. */
 void snippet_modules_tell_pending(const struct snippet_modules *m, struct buf *out);
 void snippet_modules_tell_failed(const struct snippet_modules *m, struct buf *out);

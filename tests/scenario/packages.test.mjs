@@ -49,16 +49,19 @@ async function served(t, w) {
 
 test('a snippet waits for what is being installed, and the others do not', { skip }, async (t) => {
   const w = await workspace(t, { policy: `${policy}slow = "./slow"\n`, files: project('slow') });
-  const { py } = await served(t, w);
+  const { py, tool } = await served(t, w);
   // Told after its time, with nothing of it run.
   const early = await py('open("early.txt", "w").write("x")\nimport slow', { timeout: 1 });
   assert.match(early.text, /^--- STDERR ---\nslow is still being installed \(.+\)\. Nothing of the snippet has been run/);
   assert.equal(early.isError, true);
   assert.equal(existsSync(join(w.root, 'early.txt')), false);
-  const waiting = py('open("times.txt", "a").write("x")\nimport slow\nslow.value', { timeout: 120 });
+  let onprogress;
+  const told = new Promise((resolve) => { onprogress = resolve; });
+  const waiting = tool('run_python', { code: 'open("times.txt", "a").write("x")\nimport slow\nslow.value', timeout: 120 }, { onprogress });
   assert.match((await py('2 + 2')).text, /\n4\n/);
   const other = await py('import json\njson.dumps([1])');
   assert.match(other.text, /'\[1\]'/);
+  assert.equal((await told).message, 'installing slow (1 of 1)');
   await writeFile(join(w.root, 'slow/go'), '');
   const got = await waiting;
   assert.equal(got.text, '--- RESULT ---\n5\n--- EXIT CODE: 0 ---');
