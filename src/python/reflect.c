@@ -12,9 +12,48 @@ static struct {
     newfunc new_attrgetter;
 } real;
 
-static bool is_for_snippet(void)
+/* Functions of the library that get attributes by names that they are given. */
+static const struct {
+    const char *file;     /* the end of its path */
+    const char *function; /* NULL: all in it */
+} deputies[] = {
+    { "/argparse.py", NULL },
+    { "/inspect.py", "_getmembers" }, /* passes over what has no value */
+    { "/logging/config.py", NULL },
+    { "/string.py", NULL },
+    { "/unittest/mock.py", NULL },
+};
+
+enum asker { ASKER_LIBRARY, ASKER_SNIPPET, ASKER_LISTING };
+
+static enum asker asker_of(PyCodeObject *code)
 {
-    return guard.armed && !guard_is_inside() && caller_innermost() == CALLER_AGENT;
+    for (size_t i = 0; i < ARRAY_LEN(deputies); i++) {
+        const char *file = PyUnicode_AsUTF8(code->co_filename);
+        if (file && str_ends(str_of(file), str_of(deputies[i].file)) &&
+                (!deputies[i].function || !PyUnicode_CompareWithASCIIString(
+                                                  code->co_name, deputies[i].function)))
+            return deputies[i].function ? ASKER_LISTING : ASKER_SNIPPET;
+    }
+    PyErr_Clear();
+    return ASKER_LIBRARY;
+}
+
+/* A snippet asks, or has one of those ask. */
+static enum asker who_asks(void)
+{
+    if (!guard.armed || guard_is_inside())
+        return ASKER_LIBRARY;
+    enum caller innermost = caller_innermost();
+    if (innermost == CALLER_AGENT)
+        return ASKER_SNIPPET;
+    if (innermost != CALLER_LIBRARY || caller_behind() != CALLER_AGENT)
+        return ASKER_LIBRARY;
+    PyFrameObject *frame = PyEval_GetFrame(); /* borrowed */
+    PyCodeObject *code = frame ? PyFrame_GetCode(frame) : NULL;
+    enum asker asker = code ? asker_of(code) : ASKER_LIBRARY;
+    Py_XDECREF(code);
+    return asker;
 }
 
 static void refuse(const char *how, const struct policy_text *blocked)
@@ -42,10 +81,14 @@ static const struct policy_text *find(PyObject *name)
 static bool check(const char *how, PyObject *name)
 {
     const struct policy_text *blocked = find(name);
-    if (LIKELY(!blocked) || !is_for_snippet())
+    if (LIKELY(!blocked))
         return !PyErr_Occurred();
-    refuse(how, blocked);
-    return false;
+    enum asker asker = who_asks();
+    if (asker == ASKER_SNIPPET)
+        refuse(how, blocked);
+    else if (asker == ASKER_LISTING)
+        PyErr_SetObject(PyExc_AttributeError, name);
+    return asker == ASKER_LIBRARY;
 }
 
 /*
