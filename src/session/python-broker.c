@@ -378,8 +378,6 @@ static bool obey(struct run *r, struct str json, const int *streams, size_t coun
     struct error err;
     struct arena *arena = arena_create();
     bool parsed = python_request_parse(json, arena, &request, &err);
-    if (!parsed)
-        log_line(LOG_WARN, "a snippet's process sent %s", err.message);
     if (parsed && request.kind == PYTHON_SPAWN && count == STREAMS &&
             request.id > r->last_id) {
         spawn(r, &request, arena, streams);
@@ -410,7 +408,7 @@ static void take_descriptors(struct msghdr *message, int *fds, size_t most, size
     }
 }
 
-enum received { NOTHING, MESSAGE, END };
+enum received { NOTHING, MESSAGE, NONSENSE, END };
 
 static enum received receive(struct run *r)
 {
@@ -425,6 +423,8 @@ static enum received receive(struct run *r)
     ssize_t n = recvmsg(r->fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
     if (n < 0)
         return errno == EAGAIN || errno == EINTR ? NOTHING : END;
+    if (!n && !message.msg_controllen)
+        return END;
     take_descriptors(&message, fds, ARRAY_LEN(fds), &count);
     bool whole = n > 0 && (size_t)n <= PYTHON_REQUEST_MAX &&
                  !(message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) &&
@@ -432,7 +432,7 @@ static enum received receive(struct run *r)
     bool good = whole && obey(r, (struct str){ r->in, (size_t)n }, fds, count);
     for (size_t i = 0; i < count; i++)
         close_fd(&fds[i]);
-    return good ? MESSAGE : END;
+    return good ? MESSAGE : NONSENSE;
 }
 
 static void on_ready(uv_poll_t *poll, int failure, int events)
@@ -446,7 +446,11 @@ static void on_ready(uv_poll_t *poll, int failure, int events)
         send_replies(r);
     for (unsigned i = 0; i < MAX_A_TURN && !r->replies && !r->is_closed; i++) {
         enum received received = receive(r);
-        if (received == END)
+        if (received == NONSENSE)
+            log_line(LOG_WARN,
+                    "a snippet's process sent its broker what no snippet does; "
+                    "its commands are ended");
+        if (received == NONSENSE || received == END)
             hang_up(r);
         if (received != MESSAGE)
             return;
