@@ -279,12 +279,29 @@ static PyObject *getattro(PyObject *self, PyObject *name)
     return is_dunder(name) ? get_dunder(self, name) : get_target_name(self, name);
 }
 
+/* Settings that are made by assigning to a module; the library looks at its own. */
+static bool is_setting(const struct view *v, PyObject *name)
+{
+    static const char *const settings[] = { "logging.lastResort",
+        "logging.logMultiprocessing", "logging.logProcesses", "logging.logThreads",
+        "logging.raiseExceptions", "threading.excepthook", "warnings.formatwarning",
+        "warnings.showwarning" };
+    auto_buf whole = BUF(256);
+    buf_addf(&whole, "%.*s.%.*s", STR_ARG(text_of(v->name)), STR_ARG(text_of(name)));
+    return v->names && !v->rule &&
+           str_which(buf_str(&whole), settings, ARRAY_LEN(settings)) <
+                   ARRAY_LEN(settings);
+}
+
 static int setattro(PyObject *self, PyObject *name, PyObject *value)
 {
     if (!PyUnicode_CompareWithASCIIString(name, "__class__")) {
         PyErr_SetString(PyExc_TypeError, "__class__ of a module cannot be set here");
         return -1;
     }
+    if (value && is_setting(view_of(self), name) &&
+            PyDict_SetItem(view_of(self)->names, name, value))
+        return -1;
     int done = PyObject_GenericSetAttr(self, name, value);
     if (done && !value && PyErr_ExceptionMatches(PyExc_AttributeError)) {
         PyErr_Clear();

@@ -8,7 +8,8 @@
  * held to more: without __all__ no class of another package, with __all__ nothing else.
  *
  * The view is a module (`types.ModuleType`) with a dictionary of its own.  What a snippet
- * sets is kept there, and the library does not see it.
+ * sets is kept there, and the library does not see it, but for the few names by which
+ * modules are set up (warnings.showwarning).
  */
 #ifndef PYTHON_MODULE_VIEW_H
 #define PYTHON_MODULE_VIEW_H
