@@ -143,7 +143,7 @@ static PyObject *import_shown(PyObject *name, PyObject *names)
     if (!text.data || !imports_allowed(text))
         return NULL;
     if (!restrict_shows_module(text))
-        return restrict_hidden_module(text);
+        return restrict_hidden_module(PyExc_ImportError, text);
     auto_ref *made = stand_in_of(top);
     if (PyErr_Occurred())
         return NULL;

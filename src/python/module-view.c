@@ -144,13 +144,22 @@ static PyObject *find(const struct view *v, PyObject *name)
     return value;
 }
 
+static struct str module_name(PyObject *module)
+{
+    const char *name = PyModule_GetName(module);
+    PyErr_Clear();
+    return str_of(name ? name : "?");
+}
+
 /* What it shows for a value; functions of our own are made once. */
 static PyObject *hand_out(PyObject *self, PyObject *name, PyObject *value)
 {
     const struct view *v = view_of(self);
     PyObject *shown;
     if (PyModule_Check(value))
-        return imports_view(value);
+        return v->rule && !restrict_shows_module(module_name(value))
+                       ? restrict_hidden_module(PyExc_PermissionError, module_name(value))
+                       : imports_view(value);
     if (v->rule)
         shown = restrict_value(v->rule, text_of(v->name), text_of(name), value);
     else if (PyCFunction_Check(value))
@@ -244,10 +253,20 @@ static PyObject *all_names(PyObject *self)
     return NULL;
 }
 
+/* __all__ without what is not shown, so that `from m import *` has all of it. */
 static PyObject *listed_names(const struct view *v)
 {
     PyObject *all = v->names ? PyDict_GetItemString(v->names, "__all__") : NULL;
-    return all ? PySequence_List(all) : NULL;
+    auto_ref *given = all ? PySequence_List(all) : NULL;
+    PyObject *names = given ? PyList_New(0) : NULL;
+    for (Py_ssize_t i = 0; names && i < PyList_GET_SIZE(given); i++) {
+        PyObject *name = PyList_GET_ITEM(given, i);
+        auto_ref *value = PyUnicode_Check(name) ? find(v, name) : NULL;
+        PyErr_Clear();
+        if ((!value || shows(v, name, value)) && PyList_Append(names, name))
+            Py_CLEAR(names);
+    }
+    return names;
 }
 
 static PyObject *get_dunder(PyObject *self, PyObject *name)
@@ -416,7 +435,8 @@ static bool fill(struct view *v, PyObject *target)
     if (!all)
         return true;
     v->all = PySet_New(all);
-    return v->all;
+    PyErr_Clear(); /* it is none then */
+    return true;
 }
 
 static PyObject *create(PyObject *target)

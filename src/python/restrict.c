@@ -38,16 +38,23 @@ bool restrict_shows(const struct policy_restriction *rule, struct str name)
            find(&rule->module_allow, PYRE_FULLMATCH, PYRE_NO, name);
 }
 
+/* The part of "boto3.session.x" below the top that the rule does not leave, or "". */
+static struct str closed_part(const struct policy_restriction *rule, struct str module)
+{
+    struct str rest = module, part = str_cut(&rest, '.');
+    while (rest.len) {
+        part = str_cut(&rest, '.');
+        if (!restrict_shows(rule, part) ||
+                find(&rule->module_deny, PYRE_MATCH, PYRE_YES, part))
+            return part;
+    }
+    return STR("");
+}
+
 bool restrict_shows_module(struct str module)
 {
     const struct policy_restriction *rule = restrict_rule(module);
-    struct str rest = module, part = str_cut(&rest, '.');
-    while (rule && rest.len) {
-        part = str_cut(&rest, '.');
-        if (!restrict_shows(rule, part))
-            return false;
-    }
-    return true;
+    return !rule || !closed_part(rule, module).len;
 }
 
 static void add_patterns(const struct policy_regexes *regexes, struct buf *out)
@@ -79,6 +86,15 @@ static void explain_hidden(const struct policy_restriction *rule, struct str mod
     add_message(module, name, &why->hint);
 }
 
+static void explain_denied(const struct policy_regex *deny, struct str module,
+        struct str name, struct refusal *why)
+{
+    why->origin = deny->origin;
+    buf_addf(&why->rule, "[restrictions.%.*s] module_deny '%.*s'",
+            STR_ARG(top_of(module)), STR_ARG(deny->text));
+    add_message(module, name, &why->hint);
+}
+
 PyObject *restrict_hidden(
         const struct policy_restriction *rule, struct str module, struct str name)
 {
@@ -91,17 +107,22 @@ PyObject *restrict_hidden(
     return guard_refuse(PyExc_AttributeError, &why);
 }
 
-PyObject *restrict_hidden_module(struct str module)
+PyObject *restrict_hidden_module(PyObject *type, struct str module)
 {
     const struct policy_restriction *rule = restrict_rule(module);
-    struct str name = str_from(module, top_of(module).len + 1);
+    struct str name = closed_part(rule, module);
     auto_refusal why;
     refusal_init(&why);
     refusal_begin(&why, "restriction", NULL);
     buf_addf(&why.what, "'%.*s' is not left of '%.*s' for snippets", STR_ARG(module),
             STR_ARG(rule->name));
-    explain_hidden(rule, rule->name, name, &why);
-    return guard_refuse(PyExc_ImportError, &why);
+    const struct policy_regex *deny =
+            find(&rule->module_deny, PYRE_MATCH, PYRE_YES, name);
+    if (deny)
+        explain_denied(deny, rule->name, name, &why);
+    else
+        explain_hidden(rule, rule->name, name, &why);
+    return guard_refuse(type, &why);
 }
 
 static bool is_of(PyObject *type, struct str top)
@@ -153,12 +174,10 @@ static PyObject *refuser(
 {
     auto_refusal why;
     refusal_init(&why);
-    refusal_begin(&why, "restriction", &deny->origin);
+    refusal_begin(&why, "restriction", NULL);
     buf_addf(
             &why.what, "'%.*s' is not permitted on %.*s", STR_ARG(name), STR_ARG(module));
-    buf_addf(&why.rule, "[restrictions.%.*s] module_deny '%.*s'", STR_ARG(top_of(module)),
-            STR_ARG(deny->text));
-    add_message(module, name, &why.hint);
+    explain_denied(deny, module, name, &why);
     return class_guard_refuser(&why);
 }
 

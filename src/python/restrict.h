@@ -28,8 +28,8 @@ bool restrict_shows_module(struct str module);
 PyObject *restrict_hidden(
         const struct policy_restriction *rule, struct str module, struct str name);
 
-/* ImportError with the rule: it does not leave the way to this module.  Returns NULL. */
-PyObject *restrict_hidden_module(struct str module);
+/* `type` with the rule: it does not leave the way to this module.  Returns NULL. */
+PyObject *restrict_hidden_module(PyObject *type, struct str module);
 
 /* What a snippet gets for a value that the rule shows, a new reference: itself, or a
  * function that raises PermissionError, or one that guards what it returns. */
