@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "policy/refusal.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdarg.h>
@@ -359,6 +360,8 @@ static void install(struct packages *p, const struct package *one)
     const char *const writable[MAX_WRITABLE] = { p->places.venv,
         pip_cache(p->env, p->arena), folder };
     set_mark(p);
+    if (mkdir(p->places.tmp, 0700) && errno != EEXIST)
+        log_line(LOG_WARN, "cannot make '%s': %s", p->places.tmp, strerror(errno));
     run(p, argv, writable, true, on_installed);
     if (!p->command)
         unlink(mark(p)); /* nothing was started */

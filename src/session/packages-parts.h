@@ -24,6 +24,7 @@ struct places {
     char *folder;     /* .pyddock; NULL: it is not there, or a link */
     const char *venv; /* in it */
     const char *site; /* site-packages of the venv */
+    const char *tmp;  /* in the venv, of pip */
 };
 
 /* A name of [imports]. */
@@ -158,8 +159,9 @@ MUST_CHECK bool lock_take(const char *folder, int *fd, struct error *err);
 
 /* packages-pip.c */
 
-/* What pip may know of our environment, and what we want of it. */
-const char *const *pip_env(const char *const *ours, struct arena *arena);
+/* What pip may know of our environment, and what we want of it.  Downloads and builds go
+ * to `tmp`: a /tmp in memory may be too small. */
+const char *const *pip_env(const char *const *ours, const char *tmp, struct arena *arena);
 
 /* pip's cache, if there is one: a real path, or NULL. */
 const char *pip_cache(const char *const *env, struct arena *arena);

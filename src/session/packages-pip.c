@@ -36,14 +36,15 @@ static bool is_passed(const char *variable)
     return str_which(name, passed, ARRAY_LEN(passed)) < ARRAY_LEN(passed);
 }
 
-const char *const *pip_env(const char *const *ours, struct arena *arena)
+const char *const *pip_env(const char *const *ours, const char *tmp, struct arena *arena)
 {
-    size_t count = 0, room = ARRAY_LEN(fixed) + 1;
+    size_t count = 0, room = ARRAY_LEN(fixed) + 2;
     for (size_t i = 0; ours && ours[i]; i++)
         room++;
     const char **env = arena_zalloc(arena, room * sizeof(*env));
     for (size_t i = 0; i < ARRAY_LEN(fixed); i++)
         env[count++] = fixed[i];
+    env[count++] = arena_printf(arena, "TMPDIR=%s", tmp);
     for (size_t i = 0; ours && ours[i]; i++)
         if (is_passed(ours[i]))
             env[count++] = ours[i];
@@ -81,7 +82,7 @@ const char *const *pip_files(const char *const *env, struct arena *arena)
     size_t count = 0;
     for (; *env; env++) {
         struct str rest = str_of(*env), name = str_cut(&rest, '=');
-        if (str_is(name, "PATH") || str_is(name, "HOME"))
+        if (str_is(name, "PATH") || str_is(name, "HOME") || str_is(name, "TMPDIR"))
             continue;
         while (rest.len && count < MAX_FILES) {
             char real[PATH_MAX];

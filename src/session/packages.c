@@ -68,6 +68,7 @@ static void find_places(struct packages *p)
     if (!lstat(folder, &st) && S_ISDIR(st.st_mode))
         p->places.folder = folder;
     p->places.venv = arena_printf(p->arena, "%s/venv", folder);
+    p->places.tmp = arena_printf(p->arena, "%s/.tmp", p->places.venv);
     p->places.site = "";
 }
 
@@ -204,7 +205,6 @@ struct packages *packages_create(const struct packages_config *config)
     p->arena = arena_create();
     p->lock = -1;
     p->doing = p->trouble = BUF(PACKAGES_TEXT);
-    p->env = pip_env(config->env, p->arena);
     p->python.program = config->interpreter ? config->interpreter : PYTHON_PROGRAM;
     p->python.identity = interpreter_identity(p->python.program, p->arena);
     p->items = xcalloc(config->policy->import_count + 1, sizeof(*p->items));
@@ -217,6 +217,7 @@ struct packages *packages_create(const struct packages_config *config)
     add_packages(p, false);
     allowlist_hash(config->policy, p->allowlist);
     find_places(p);
+    p->env = pip_env(config->env, p->places.tmp, p->arena);
     packages_load_stamp(p);
     for (size_t i = 0; p->is_valid && i < p->count; i++)
         p->items[i].state = packages_in_stdlib(p, p->items[i].import->name)

@@ -177,11 +177,11 @@ static void test_environment_of_pip(void **state UNUSED)
         "LD_PRELOAD=/evil.so", NULL };
     static const char *const wanted[] = { "HOME=/h", "PIP_INDEX_URL=https://u:p@index/",
         "https_proxy=http://proxy", "SSL_CERT_FILE=/c", "PIP_USER=0",
-        "PYTHONNOUSERSITE=1" };
+        "PYTHONNOUSERSITE=1", "TMPDIR=/tmp/of/pip" };
     static const char *const unwanted[] = { "AWS_", "PIP_TARGET", "PIP_USER=1",
         "PYTHONPATH", "LD_" };
     auto_arena *arena = arena_create();
-    const char *const *env = pip_env(ours, arena);
+    const char *const *env = pip_env(ours, "/tmp/of/pip", arena);
     auto_buf all = BUF(4096);
     for (; *env; env++)
         buf_addf(&all, "\n%s", *env);
