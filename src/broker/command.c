@@ -260,6 +260,7 @@ static bool parse_number(struct str text, int *out)
 static void explain_failure(struct command *c, struct str step, int error)
 {
     struct error *err = &c->result.error;
+    c->result.error_number = error;
     if (str_is(step, "program")) {
         error_errno(err, error, "cannot run the program");
         if (error == ENOEXEC)

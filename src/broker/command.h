@@ -74,6 +74,7 @@ enum command_end {
 struct command_result {
     enum command_end end;
     int status;
+    int error_number; /* NOT_STARTED: the errno behind `error`, or 0 */
     struct error error;
     struct command_stream out, err;
     unsigned

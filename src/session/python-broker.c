@@ -198,10 +198,14 @@ static int errno_of(enum error_code code)
 
 static void tell_not_started(struct spawned *s, const struct command_result *result)
 {
+    const struct error *err = &result->error;
+    int number = result->error_number ? result->error_number : errno_of(err->code);
+    auto_buf text = BUF(sizeof(*err));
+    buf_addf(&text, "%s%s%s", err->message, err->hint[0] ? ". " : "", err->hint);
     if (result->end == COMMAND_TIMED_OUT)
         reply_failed(s->run, s->id, ETIMEDOUT, "the time of the snippet is over");
     else
-        reply_failed(s->run, s->id, errno_of(result->error.code), result->error.message);
+        reply_failed(s->run, s->id, number, text.data);
 }
 
 /* For the snippet's stderr, which has it already if many commands say the same. */

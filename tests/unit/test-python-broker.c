@@ -281,8 +281,13 @@ static void test_what_does_not_run(void **state UNUSED)
     struct fixture f;
     begin(&f);
     world_file(&f.world, "ws/tools/jobs/plain", "no program\n", 0644);
+    world_file(&f.world, "ws/tools/jobs/noise", "\x7f no program\n", 0755);
+    request(&f, "{\"spawn\":100,\"argv\":[\"tools/jobs/noise\"]}", NULL);
+    expect_part(&f,
+            "{\"id\":100,\"errno\":8,\"text\":\"cannot run the program: Exec format "
+            "error. It is no program, or a script without a '#!' line.");
     /* What the launcher says is heard, also if its end is seen at the same time. */
-    for (int i = 1; i <= 40; i++) {
+    for (int i = 101; i <= 140; i++) {
         char json[64];
         snprintf(json, sizeof(json), "{\"spawn\":%d,\"argv\":[\"tools/jobs/plain\"]}", i);
         request(&f, json, NULL);
