@@ -155,7 +155,12 @@ static PyObject *get_attribute(PyObject *self, PyObject *name)
         return PyObject_GenericGetAttr(self, name);
     if (is_for_snippet() && !permits(g->rule, text_of(name)))
         return refuse(g->rule, g->type, text_of(name));
-    return g->get(self, name);
+    PyTypeObject *type = Py_TYPE(self);
+    bool is_ours = type->tp_getattro == get_attribute;
+    PyObject *value = g->get(self, name);
+    if (is_ours) /* the dispatcher of __getattribute__ puts a simpler one there */
+        type->tp_getattro = get_attribute;
+    return value;
 }
 
 static int set_attribute(PyObject *self, PyObject *name, PyObject *value)
@@ -329,7 +334,8 @@ bool class_guard(PyTypeObject *type, const struct policy_restriction *rule)
     }
     table.count++;
     Py_INCREF(type);
-    if (rule->mode == MODE_DENY) {
+    /* Where __getattr__ makes up names, what the class has is not all. */
+    if (rule->mode == MODE_DENY || g->get != PyObject_GenericGetAttr) {
         type->tp_getattro = get_attribute;
         type->tp_setattro = set_attribute;
     }
