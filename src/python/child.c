@@ -1,6 +1,5 @@
 #include "python/hook.h"
 #include "python/imports.h"
-#include "python/modes.h"
 #include "python/run.h"
 #include "python/script.h"
 #include "python/zygote.h"
@@ -275,8 +274,6 @@ _Noreturn void child_main(
     if (!confine_follow_parent(zygote, &own))
         _exit(1);
     confine(view, &own);
-    if (own.view_error && !modes_need_not_be_copied())
-        _exit(1);
     guard.armed = HAS_RULES;
     run_warm_up();
     bool fine = send_ready(&own, &err) && work(&own, &err);

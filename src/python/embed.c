@@ -4,6 +4,7 @@
 #include "python/commands.h"
 #include "python/hook.h"
 #include "python/imports.h"
+#include "python/modes.h"
 #include "python/replace.h"
 #include "python/run.h"
 
@@ -171,6 +172,8 @@ bool embed_start(struct error *err)
     if (!extend_path())
         return fail("sys.path", err);
     preload();
+    if (guard.fixed_modes && !modes_are_fixed())
+        return fail("os.chmod", err);
     if (!set_streams())
         return fail("sys.stdout", err);
     if (!caller_init() || !commands_init() || !replace_init() || !imports_init() ||

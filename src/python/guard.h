@@ -28,9 +28,10 @@
 struct guard {
     const struct python_setup *setup; /* borrowed for the life of the process */
     struct arena *arena;              /* as long as the process */
-    bool armed; /* rules are enforced; before that only our own code runs */
-    int broker; /* descriptor of the socket to the server's broker, or -1 */
-    int events; /* descriptor that events are told on, or -1 */
+    bool armed;       /* rules are enforced; before that only our own code runs */
+    bool fixed_modes; /* nobody may change modes and times of files, see modes.h */
+    int broker;       /* descriptor of the socket to the server's broker, or -1 */
+    int events;       /* descriptor that events are told on, or -1 */
 };
 extern struct guard guard;
 

@@ -90,6 +90,7 @@ static bool work(
     if (!enter(server, &view, arena, status, err))
         return false;
     confine_before_forks(!geteuid(), status);
+    guard.fixed_modes = status->view_error;
     return embed_start(err) && send_ready(err) &&
            zygote_serve(SOCKET_FD, &view, status, err);
 }

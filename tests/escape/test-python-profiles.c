@@ -175,6 +175,24 @@ static void test_environment(void **state UNUSED)
     options.library = NULL;
 }
 
+/* Without mounts modes stay as they are, and it is said why. */
+static void test_modes(void **state UNUSED)
+{
+    static const char code[] =
+            "import os, pathlib, shutil\n"
+            "def t(f):\n    try:\n        f()\n        return 'done'\n"
+            "    except PermissionError as e:\n"
+            "        return 'cannot be changed on this machine' in str(e), e.filename\n"
+            "open('sub/f', 'w').close()\n"
+            "print(t(lambda: os.chmod('sub/f', 0o600)), t(lambda: os.utime('sub/f')))\n"
+            "print(t(lambda: shutil.copy2('sub/f', 'sub/g')), os.path.exists('sub/g'))\n";
+    options.network = false;
+    expect_says(code,
+            has_mounts() ? "done done\ndone True\n"
+                         : "(True, 'sub/f') (True, 'sub/f')\ndone True\n",
+            0, 0);
+}
+
 static int test_all(enum host host)
 {
     const struct CMUnitTest tests[] = {
@@ -183,6 +201,7 @@ static int test_all(enum host host)
         cmocka_unit_test(test_credentials),
         cmocka_unit_test(test_only_some_paths),
         cmocka_unit_test(test_environment),
+        cmocka_unit_test(test_modes),
     };
     fprintf(stderr, "# as uid %u, %s\n", geteuid(), host_names[host]);
     current_host = host;
