@@ -6,7 +6,6 @@
 #include "session/packages-parts.h"
 
 #include "base/log.h"
-#include "policy/refusal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,16 +16,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#ifndef SYSTEM_PACKAGES
-#define SYSTEM_PACKAGES "/usr/lib/python3/dist-packages"
-#endif
-
 #define LOCK_MS      500 /* between two looks at a lock that somebody has */
 #define KEEP_BYTES   ((size_t)1 << 16)
 #define MAX_ARGS     12
 #define MAX_WRITABLE 3
-
-static const char *const system_folders[] = { SYSTEM_PACKAGES };
 
 static const char question[] =
         "import sys, json, importlib.util as u\n"
@@ -34,22 +27,6 @@ static const char question[] =
         " 'stdlib': sorted(sys.stdlib_module_names),"
         " 'venv': bool(u.find_spec('venv')),"
         " 'ensurepip': bool(u.find_spec('ensurepip'))}))";
-
-static void fail(struct package *one, const char *fmt, ...) PRINTF(2, 3);
-static void fail(struct package *one, const char *fmt, ...)
-{
-    char text[PACKAGES_TEXT / 2];
-    va_list ap;
-    va_start(ap, fmt);
-    vsnprintf(text, sizeof(text), fmt, ap);
-    va_end(ap);
-    one->state = PACKAGE_FAILED;
-    one->is_told = false;
-    buf_clear(&one->why);
-    buf_addf(&one->why, "%.*s is allowed but not installed: %s ",
-            STR_ARG(one->import->name), text);
-    origin_write(&one->import->origin, &one->why);
-}
 
 static void tell_changed(struct packages *p)
 {
@@ -151,7 +128,7 @@ static void give_up(struct packages *p, const char *why)
     for (size_t i = 0; i < p->count; i++) {
         if (p->items[i].state != PACKAGE_INSTALLING)
             continue;
-        fail(&p->items[i], "%s", why);
+        package_fail(&p->items[i], "%s", why);
         p->items[i].is_told = true;
     }
     tell(p, str_of(why));
@@ -224,57 +201,10 @@ static void run(struct packages *p, const char *const *argv,
 static void install_next(struct packages *p);
 static void proceed(struct packages *p);
 
-/* It is there while pip runs, and stays if the server ends before pip does. */
-static const char *mark(const struct packages *p)
-{
-    return arena_printf(p->arena, "%s/.installing", p->places.venv);
-}
-
-bool venv_is_marked(const struct packages *p)
-{
-    return !access(mark(p), F_OK);
-}
-
 static void set_mark(const struct packages *p)
 {
-    auto_fd int fd UNUSED =
-            open(mark(p), O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666);
-}
-
-static bool venv_is_usable(const struct packages *p)
-{
-    return !p->is_suspect && venv_identity(p->places.venv, p->arena).len &&
-           packages_is_folder(p->places.site) &&
-           !access(arena_printf(p->arena, "%s/bin/python", p->places.venv), X_OK);
-}
-
-/* What is imported from. */
-static void list_folders(
-        const struct packages *p, struct str folders[ARRAY_LEN(system_folders) + 1])
-{
-    folders[0] = str_of(venv_is_usable(p) ? p->places.site : "");
-    for (size_t i = 0; i < ARRAY_LEN(system_folders); i++)
-        folders[i + 1] = str_of(system_folders[i]);
-}
-
-static bool has_module(const struct packages *p, struct str name, bool namespaces)
-{
-    struct str folders[ARRAY_LEN(system_folders) + 1];
-    bool found = false;
-    list_folders(p, folders);
-    for (size_t i = 0; i < ARRAY_LEN(folders); i++)
-        found = found || find_module(folders[i], name, namespaces);
-    return found;
-}
-
-static bool has_distribution(const struct packages *p, struct str name)
-{
-    struct str folders[ARRAY_LEN(system_folders) + 1];
-    bool found = false;
-    list_folders(p, folders);
-    for (size_t i = 0; i < ARRAY_LEN(folders); i++)
-        found = found || find_distribution(folders[i], name);
-    return found;
+    auto_fd int fd UNUSED = open(
+            venv_mark(p), O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666);
 }
 
 /* By now the source may lie elsewhere, so it is looked for and not remembered. */
@@ -283,10 +213,10 @@ static void check_installed(struct packages *p, struct package *one)
     auto_arena *arena = arena_create();
     struct str name = one->import->name, source;
     if (package_is_workspace(one) && !packages_source(p, one, arena, &source))
-        fail(one, "there is no module '%.*s' in '%s', nor in src/ there", STR_ARG(name),
-                one->folder);
-    else if (!package_is_workspace(one) && !has_module(p, name, true))
-        fail(one,
+        package_fail(one, "there is no module '%.*s' in '%s', nor in src/ there",
+                STR_ARG(name), one->folder);
+    else if (!package_is_workspace(one) && !packages_have_module(p, name, true))
+        package_fail(one,
                 "what pip has installed has no module of this name; write %.*s = \"NAME "
                 "OF THE PACKAGE\" if that differs from the module's",
                 STR_ARG(name));
@@ -301,7 +231,7 @@ static void on_installed(struct packages *p, const struct command_result *result
     p->was_killed =
             p->was_killed || result->end != COMMAND_EXITED || WIFSIGNALED(result->status);
     if (!p->was_killed)
-        unlink(mark(p));
+        unlink(venv_mark(p));
     if (!done && !p->trouble.len)
         explain_failure(result, &p->trouble);
     /* Offline, what builds it may be had from the system. */
@@ -314,7 +244,7 @@ static void on_installed(struct packages *p, const struct command_result *result
     if (done)
         check_installed(p, one);
     else
-        fail(one, "pip: %s", p->trouble.data);
+        package_fail(one, "pip: %s", p->trouble.data);
     p->done_count += one->state == PACKAGE_READY;
     tell_failures(p);
     p->current = NULL;
@@ -322,19 +252,6 @@ static void on_installed(struct packages *p, const struct command_result *result
         tell_changed(p);
     wake(p);
     install_next(p);
-}
-
-static struct str requirement_of(const struct package *one)
-{
-    const struct policy_import *import = one->import;
-    return import->kind == IMPORT_PIP ? import->value : import->name;
-}
-
-/* Is it there, as a distribution that pip knows by this name? */
-static bool is_installed(const struct packages *p, const struct package *one)
-{
-    return one->state == PACKAGE_READY && !package_is_workspace(one) &&
-           has_distribution(p, requirement_name(requirement_of(one)));
 }
 
 /* Those that are installed are named again, so that they stay what fits together. */
@@ -355,8 +272,8 @@ static void install(struct packages *p, const struct package *one)
         argv[n++] = folder;
     }
     for (size_t i = 0; !folder && i < p->count; i++)
-        if (&p->items[i] == one || is_installed(p, &p->items[i]))
-            argv[n++] = arena_cstr(p->arena, requirement_of(&p->items[i]));
+        if (&p->items[i] == one || package_is_installed(p, &p->items[i]))
+            argv[n++] = arena_cstr(p->arena, package_requirement(&p->items[i]));
     const char *const writable[MAX_WRITABLE] = { p->places.venv,
         pip_cache(p->env, p->arena), folder };
     set_mark(p);
@@ -364,7 +281,7 @@ static void install(struct packages *p, const struct package *one)
         log_line(LOG_WARN, "cannot make '%s': %s", p->places.tmp, strerror(errno));
     run(p, argv, writable, true, on_installed);
     if (!p->command)
-        unlink(mark(p)); /* nothing was started */
+        unlink(venv_mark(p)); /* nothing was started */
 }
 
 static void install_next(struct packages *p)
@@ -398,15 +315,6 @@ static void on_venv_made(struct packages *p, const struct command_result *result
     give_up(p, why.data);
 }
 
-/* One that sees the system's packages does with the system's pip. */
-static bool system_has_pip(void)
-{
-    bool found = false;
-    for (size_t i = 0; i < ARRAY_LEN(system_folders); i++)
-        found = found || find_module(str_of(system_folders[i]), STR("pip"), false);
-    return found;
-}
-
 static bool interpreter_can(const struct packages *p, const char *what)
 {
     return !p->answer || json_is_true(json_object_get(p->answer, what));
@@ -414,7 +322,7 @@ static bool interpreter_can(const struct packages *p, const char *what)
 
 static void make_venv(struct packages *p)
 {
-    bool bring_pip = !system_has_pip();
+    bool bring_pip = !packages_system_has_pip();
     const char *argv[] = { p->python.program, "-I", "-m", "venv", "--clear",
         "--system-site-packages", p->places.venv, bring_pip ? NULL : "--without-pip",
         NULL };
@@ -450,52 +358,6 @@ static void wait_for_lock(struct packages *p)
         set_doing(p, "another server of this workspace is installing packages");
     p->has_waited = true;
     uv_timer_start(&p->timer, on_timer, LOCK_MS, 0);
-}
-
-static bool is_importable(const struct packages *p, const struct package *one)
-{
-    struct str requirement = requirement_of(one), name = requirement_name(requirement);
-    struct str module = one->import->name;
-    /* What more it says, a version perhaps, only pip understands. */
-    if (name.len < requirement.len)
-        return false;
-    /* A folder without __init__ may belong to many distributions. */
-    return has_module(p, module, false) ||
-           (has_module(p, module, true) && has_distribution(p, name));
-}
-
-static void plan_workspace(struct packages *p, struct package *one, bool has_venv)
-{
-    auto_arena *arena = arena_create();
-    struct error err;
-    struct str source;
-    if (!project_hash(str_of(one->folder), one->hash, &err))
-        fail(one, "%s", err.message);
-    else if (has_venv && stamp_has_package(p, one) &&
-             packages_source(p, one, arena, &source))
-        one->state = PACKAGE_READY;
-    else
-        one->state = PACKAGE_INSTALLING;
-}
-
-size_t packages_plan(struct packages *p)
-{
-    size_t count = 0;
-    struct arena_mark before = arena_mark(p->arena);
-    p->is_suspect = venv_is_marked(p);
-    bool has_venv = stamp_has_venv(p) && venv_is_usable(p);
-    for (size_t i = 0; i < p->count; i++) {
-        struct package *one = &p->items[i];
-        if (package_is_workspace(one))
-            plan_workspace(p, one, has_venv);
-        else if (packages_in_stdlib(p, one->import->name))
-            one->state = PACKAGE_NOT_NEEDED;
-        else
-            one->state = is_importable(p, one) ? PACKAGE_READY : PACKAGE_INSTALLING;
-        count += one->state == PACKAGE_INSTALLING;
-    }
-    arena_rewind(p->arena, before); /* it may be asked often */
-    return count;
 }
 
 static void proceed(struct packages *p)

@@ -101,13 +101,33 @@ bool packages_source(const struct packages *p, const struct package *one,
 /* True if they are others than before. */
 bool packages_update_paths(struct packages *p);
 
-/* packages-install.c */
-
-/* Was pip interrupted in the environment?  Then it is made again. */
-bool venv_is_marked(const struct packages *p);
+/* packages-plan.c */
 
 /* How each of them stands, by what is there: how many are to be installed. */
 size_t packages_plan(struct packages *p);
+
+void package_fail(struct package *one, const char *fmt, ...) PRINTF(2, 3);
+
+/* What pip is given for it. */
+struct str package_requirement(const struct package *one);
+
+/* Is it there, as a distribution that pip knows by this name? */
+bool package_is_installed(const struct packages *p, const struct package *one);
+
+/* Is it in the environment, or among the system's packages? */
+bool packages_have_module(const struct packages *p, struct str name, bool namespaces);
+
+/* An environment that sees the system's packages does with the system's pip. */
+bool packages_system_has_pip(void);
+
+bool venv_is_usable(const struct packages *p);
+
+/* A file that is there while pip runs, and stays if the server ends before pip does: then
+ * the environment is made again. */
+const char *venv_mark(const struct packages *p);
+bool venv_is_marked(const struct packages *p);
+
+/* packages-install.c */
 
 /* From the question what the interpreter has to the stamp. */
 void packages_begin(struct packages *p);
