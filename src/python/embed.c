@@ -64,6 +64,16 @@ static void set_environment(const char *const *env)
         auto_free char *name = str_copy((struct str){ *env, (size_t)(value - *env) });
         setenv(name, value + 1, 1);
     }
+}
+
+/* What packages need to know in order to work here; snippets do not see it. */
+static void set_environment_of_packages(void)
+{
+    struct str workspace = path_policy_workspace(guard.setup->paths);
+    auto_buf fonts = BUF((size_t)1 << 16);
+    /* The list of fonts takes long to make, and cannot be kept in the home. */
+    buf_addf(&fonts, "%.*s/.pyddock/tmp/matplotlib", STR_ARG(workspace));
+    setenv("MPLCONFIGDIR", fonts.data, 0);
     /* It would look at the processor with code that it writes, which nothing may here. */
     setenv("POLARS_SKIP_CPU_CHECK", "1", 0);
 }
@@ -164,6 +174,7 @@ static void ignore_signals(void)
 bool embed_start(struct error *err)
 {
     set_environment(guard.setup->env);
+    set_environment_of_packages();
     ignore_signals();
     if (!hook_install())
         return error_set(err, ERR_BUG, "Python takes no audit hook");

@@ -1,5 +1,9 @@
 #include "python/results.h"
 
+/* Of a list, and of the lists in it. */
+#define MAX_LOOKED_AT 4
+#define MAX_DEPTH     2
+
 static bool is_of_matplotlib(PyObject *value)
 {
     auto_ref *module = PyObject_GetAttrString((PyObject *)Py_TYPE(value), "__module__");
@@ -10,11 +14,8 @@ static bool is_of_matplotlib(PyObject *value)
 }
 
 /* A new reference: the figure itself, or that which an axes, a line, ... is part of. */
-static PyObject *find_figure(PyObject *value)
+static PyObject *figure_of(PyObject *value)
 {
-    bool is_list = PyList_CheckExact(value) || PyTuple_CheckExact(value);
-    if (is_list && PySequence_Fast_GET_SIZE(value))
-        value = PySequence_Fast_GET_ITEM(value, 0);
     if (!is_of_matplotlib(value))
         return NULL;
     if (PyObject_HasAttrString(value, "savefig"))
@@ -22,8 +23,24 @@ static PyObject *find_figure(PyObject *value)
     PyObject *figure = PyObject_GetAttrString(value, "figure");
     if (figure && is_of_matplotlib(figure) && PyObject_HasAttrString(figure, "savefig"))
         return figure;
+    PyErr_Clear();
     Py_XDECREF(figure);
     return NULL;
+}
+
+/* What functions that draw return is a list of such, or a tuple with one in it. */
+static PyObject *find_figure(PyObject *value, unsigned depth)
+{
+    PyObject *figure = NULL;
+    if (!PyList_Check(value) && !PyTuple_Check(value))
+        return figure_of(value);
+    for (Py_ssize_t i = 0; !figure && depth && i < MAX_LOOKED_AT; i++) {
+        if (i >= PySequence_Fast_GET_SIZE(value))
+            break;
+        auto_ref *item = Py_NewRef(PySequence_Fast_GET_ITEM(value, i));
+        figure = find_figure(item, depth - 1);
+    }
+    return figure;
 }
 
 static PyObject *save_figure(PyObject *figure)
@@ -46,7 +63,7 @@ static PyObject *picture_of(PyObject *value)
     /* Of the class: an instance may say that it has every attribute. */
     if (PyObject_HasAttrString((PyObject *)Py_TYPE(value), "_repr_png_"))
         return PyObject_CallMethod(value, "_repr_png_", NULL);
-    auto_ref *figure = find_figure(value);
+    auto_ref *figure = find_figure(value, MAX_DEPTH);
     return figure ? save_figure(figure) : NULL;
 }
 

@@ -12,8 +12,8 @@
 
 /*
  * Add the picture of `value`, if it has one, to `*images`, which is made if need be: what
- * `_repr_png_` of its class returns, or the figure of a matplotlib object (or of the
- * first of a list of them).  What goes wrong is forgotten: it is no part of the run.
+ * `_repr_png_` of its class returns, or the figure of a matplotlib object (or of one
+ * among the first of a list).  What goes wrong is forgotten: it is no part of the run.
  */
 void results_add_image(PyObject *value, json_t **images);
 
