@@ -6,8 +6,8 @@
 #include "policy/log/audit.h"
 #include "policy/python-setup.h"
 #include "policy/shims.h"
+#include "session/door.h"
 #include "session/packages.h"
-#include "session/python-broker.h"
 #include "tool/record.h"
 
 #include <stdio.h>
@@ -45,7 +45,7 @@ struct interpreter {
     size_t shim_count;
     char *program; /* NULL: it is not installed */
     struct run_python_config config;
-    struct python_broker *broker;
+    struct door *broker;
     struct packages *packages;
     interpreter_renew_fn *renew;
     void *user;
@@ -112,14 +112,14 @@ static const char *tell_missing(struct arena *arena, const struct error *err)
 static void open_broker(struct interpreter *i, uv_loop_t *loop)
 {
     const struct interpreter_request *r = &i->request;
-    const struct python_broker_config config = { .loop = loop,
+    const struct door_config config = { .loop = loop,
         .launcher = r->launcher,
         .policy = r->policy,
         .paths = r->paths,
         .commands = r->commands,
         .audit = r->audit };
-    i->broker = python_broker_create(&config);
-    i->config.python.broker = &python_broker_fns;
+    i->broker = door_create(&config);
+    i->config.python.broker = &door_fns;
     i->config.python.broker_user = i->broker;
 }
 
@@ -182,7 +182,7 @@ void interpreter_close(struct interpreter *i)
     if (!i)
         return;
     if (i->broker)
-        python_broker_destroy(i->broker);
+        door_destroy(i->broker);
     if (i->packages)
         packages_destroy(i->packages);
     arena_destroy(i->arena);

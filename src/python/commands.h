@@ -1,6 +1,6 @@
 /*
  * commands.h - programs that Python code starts, by way of the broker in the server
- * (session/python-request.h): this process may start none.
+ * (session/door-request.h): this process may start none.
  *
  * Beneath the library's subprocess, so that all of it works as ever, for whoever uses it:
  * fork_exec, waitpid and kill are functions (replace.h) that ask the broker.  It

@@ -25,7 +25,7 @@ struct child;
 /* What all children of a server have in common. */
 struct child_host {
     uv_loop_t *loop;
-    const struct python_broker_fns *broker; /* or NULL */
+    const struct door_fns *broker; /* or NULL */
     void *broker_user;
     void (*event)(void *user, const json_t *event); /* or NULL */
     void *event_user;

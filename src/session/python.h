@@ -15,6 +15,7 @@
 
 #include "base/json.h"
 #include "broker/command.h"
+#include "session/door.h"
 
 #define PYTHON_MAX_RUNS   16 /* at once; more are refused */
 #define PYTHON_SPARES     2  /* children that wait, once a first run has been asked for */
@@ -24,14 +25,6 @@
 struct python;
 struct python_run;
 
-/* One connection of a run to the broker, see python_broker_fns. */
-struct python_broker_fns {
-    /* A child is about to run: serve what it asks on `fd`, which is handed over. */
-    void *(*start)(void *user, int fd, unsigned timeout_ms);
-    /* The run is over: end what was started for it, close the descriptor. */
-    void (*end)(void *session);
-};
-
 /* All that it points to lives on. */
 struct python_config {
     uv_loop_t *loop;
@@ -39,7 +32,7 @@ struct python_config {
     const char *const *env; /* of the zygote itself: nothing that is ours alone */
     /* JSON of policy/python-setup.h; no network_setup: what needs it is not started. */
     struct str setup, network_setup;
-    const struct python_broker_fns *broker; /* NULL: no commands can be started */
+    const struct door_fns *broker; /* NULL: no commands can be started */
     void *broker_user;
     /* A snippet is about to be run that imports these modules beside the standard library
      * (an array of first names); `user` is that of its run.  False: they are not there

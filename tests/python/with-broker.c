@@ -3,7 +3,7 @@
  * starts what the policy of the workspace allows.
  */
 #include "policy/config/config.h"
-#include "session/python-broker.h"
+#include "session/door.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,7 +25,7 @@ static struct {
 static void on_program_exit(uv_process_t *program, int64_t status, int signal)
 {
     test.status = signal ? 128 + signal : (int)status;
-    python_broker_fns.end(test.run);
+    door_fns.end(test.run);
     uv_close((uv_handle_t *)program, NULL);
 }
 
@@ -58,17 +58,17 @@ int main(int argc, char **argv)
     }
     uv_loop_init(&test.loop);
     const struct path_policy *paths = path_policy_create(policy, arena);
-    const struct python_broker_config config = { .loop = &test.loop,
+    const struct door_config config = { .loop = &test.loop,
         .launcher = TEST_LAUNCHER,
         .policy = policy,
         .paths = paths,
         .commands = command_policy_create(policy, paths, environ, arena) };
-    struct python_broker *broker = python_broker_create(&config);
-    test.run = python_broker_fns.start(broker, ends[0], TIMEOUT_MS);
+    struct door *broker = door_create(&config);
+    test.run = door_fns.start(broker, ends[0], TIMEOUT_MS);
     if (start(argv + 3, ends[1]))
         return 2;
     close(ends[1]);
     uv_run(&test.loop, UV_RUN_DEFAULT);
-    python_broker_destroy(broker);
+    door_destroy(broker);
     return test.status;
 }

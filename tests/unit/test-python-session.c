@@ -147,7 +147,7 @@ static void end_broker(void *session)
     current->brokers--;
 }
 
-static const struct python_broker_fns broker = { start_broker, end_broker };
+static const struct door_fns broker = { start_broker, end_broker };
 
 static bool can_import(void *user, const json_t *modules)
 {

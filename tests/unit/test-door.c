@@ -2,10 +2,10 @@
  * The broker of run_python over real commands, with a process that says what it likes at
  * the other end: this test.
  */
-#include "session/python-broker.h"
+#include "session/door.h"
 
 #include "command-world.h"
-#include "session/python-request.h"
+#include "session/door-request.h"
 #include "unit.h"
 
 #include <dirent.h>
@@ -25,18 +25,18 @@
 struct fixture {
     struct world world;
     uv_loop_t loop;
-    struct python_broker *broker;
+    struct door *broker;
     void *run;
     int fd;      /* our end */
     int null[3]; /* streams that nobody looks at */
-    char reply[PYTHON_REQUEST_MAX + 1];
+    char reply[DOOR_REQUEST_MAX + 1];
 };
 
 static void open_run(struct fixture *f)
 {
     int ends[2];
     assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
-    f->run = python_broker_fns.start(f->broker, ends[0], LONG_MS);
+    f->run = door_fns.start(f->broker, ends[0], LONG_MS);
     f->fd = ends[1];
 }
 
@@ -53,12 +53,12 @@ static void begin(struct fixture *f)
     world_variable(&f->world, "COLOUR", "blue");
     world_ready(&f->world);
     uv_loop_init(&f->loop);
-    const struct python_broker_config config = { .loop = &f->loop,
+    const struct door_config config = { .loop = &f->loop,
         .launcher = TEST_LAUNCHER,
         .policy = &f->world.policy,
         .paths = f->world.paths,
         .commands = f->world.commands };
-    f->broker = python_broker_create(&config);
+    f->broker = door_create(&config);
     for (size_t i = 0; i < 3; i++)
         f->null[i] = open("/dev/null", O_RDWR | O_CLOEXEC);
     open_run(f);
@@ -66,8 +66,8 @@ static void begin(struct fixture *f)
 
 static void end(struct fixture *f)
 {
-    python_broker_fns.end(f->run);
-    python_broker_destroy(f->broker);
+    door_fns.end(f->run);
+    door_destroy(f->broker);
     uv_run(&f->loop, UV_RUN_DEFAULT);
     assert_int_equal(uv_loop_close(&f->loop), 0);
     close_fd(&f->fd);
@@ -146,7 +146,7 @@ static void expect_gone(struct fixture *f)
 {
     while (*reply(f))
         ;
-    assert_int_equal(python_broker_commands(f->broker), 0);
+    assert_int_equal(door_commands(f->broker), 0);
 }
 
 /* All that comes out of a pipe until nobody holds its other end. */
@@ -345,7 +345,7 @@ static void expect_hang_up(struct fixture *f, const char *bytes, size_t len, siz
     send_raw(f, bytes, len, many, fds);
     expect_gone(f);
     expect_output(f, out[0], "");
-    python_broker_fns.end(f->run);
+    door_fns.end(f->run);
     close_fd(&f->fd);
 }
 
@@ -407,7 +407,7 @@ static void test_oversized(void **state UNUSED)
     begin(&f);
     close_fd(&f.fd);
     void *first = f.run;
-    size_t size = PYTHON_REQUEST_MAX + 1;
+    size_t size = DOOR_REQUEST_MAX + 1;
     auto_free char *json = xmalloc(size + 1);
     memset(json, ' ', size);
     json[size] = '\0';
@@ -418,7 +418,7 @@ static void test_oversized(void **state UNUSED)
     assert_true(send_raw(&f, json, size - 1, f.null, 3));
     expect(&f, "{\"id\":6,\"started\":true}");
     expect_part(&f, "\"ended\":0");
-    python_broker_fns.end(f.run);
+    door_fns.end(f.run);
     f.run = first;
     end(&f);
 }
@@ -508,20 +508,20 @@ static void test_too_many(void **state UNUSED)
     struct fixture f;
     char json[128];
     begin(&f);
-    for (int i = 1; i <= PYTHON_MAX_COMMANDS; i++) {
+    for (int i = 1; i <= DOOR_MAX_COMMANDS; i++) {
         snprintf(json, sizeof(json),
                 "{\"spawn\":%d,\"argv\":[\"sh\",\"-c\",\"sleep 100\"]}", i);
         request(&f, json, NULL);
         expect_part(&f, "\"started\":true");
     }
     snprintf(json, sizeof(json), "{\"spawn\":%d,\"argv\":[\"env\"]}",
-            PYTHON_MAX_COMMANDS + 1);
+            DOOR_MAX_COMMANDS + 1);
     request(&f, json, NULL);
-    expect_part(&f, "\"errno\":11,\"text\":\"16 commands of this snippet run already");
+    expect_part(&f, "\"errno\":11,\"text\":\"16 commands of this call run already");
     send_signal(&f, 3, SIGKILL);
     expect(&f, "{\"id\":3,\"ended\":9,\"notes\":\"\"}");
     snprintf(json, sizeof(json), "{\"spawn\":%d,\"argv\":[\"env\"]}",
-            PYTHON_MAX_COMMANDS + 2);
+            DOOR_MAX_COMMANDS + 2);
     request(&f, json, NULL);
     expect_part(&f, "\"started\":true");
     end(&f);
@@ -536,9 +536,9 @@ static void test_flood(void **state UNUSED)
     char json[64];
     begin(&f);
     fcntl(f.fd, F_SETFL, O_NONBLOCK);
-    while (got < PYTHON_MAX_REQUESTS + 10) {
+    while (got < DOOR_MAX_REQUESTS + 10) {
         snprintf(json, sizeof(json), "{\"spawn\":%d,\"argv\":[\"id\"]}", sent + 1);
-        if (sent < PYTHON_MAX_REQUESTS + 10 &&
+        if (sent < DOOR_MAX_REQUESTS + 10 &&
                 send_raw(&f, json, strlen(json), f.null, 3)) {
             sent++;
             if (sent % 500)
@@ -553,7 +553,7 @@ static void test_flood(void **state UNUSED)
             uv_run(&f.loop, UV_RUN_NOWAIT);
         }
     }
-    assert_int_equal(refused, PYTHON_MAX_REQUESTS);
+    assert_int_equal(refused, DOOR_MAX_REQUESTS);
     fcntl(f.fd, F_SETFL, 0);
     end(&f);
 }
@@ -572,13 +572,13 @@ static void test_death(void **state UNUSED)
         if (way < 2)
             expect(&f, "{\"id\":1,\"started\":true}");
         if (way == 1) {
-            python_broker_fns.end(f.run);
+            door_fns.end(f.run);
             open_run(&f);
         } else {
             close_fd(&f.fd);
         }
         expect_output(&f, out[0], "");
-        assert_int_equal(python_broker_commands(f.broker), 0);
+        assert_int_equal(door_commands(f.broker), 0);
         end(&f);
     }
 }
@@ -589,14 +589,63 @@ static void test_time_is_over(void **state UNUSED)
     struct fixture f;
     int ends[2];
     begin(&f);
-    python_broker_fns.end(f.run);
+    door_fns.end(f.run);
     close_fd(&f.fd);
     assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
-    f.run = python_broker_fns.start(f.broker, ends[0], 1);
+    f.run = door_fns.start(f.broker, ends[0], 1);
     f.fd = ends[1];
     request(&f, SH(1, "sleep 100"), NULL);
     expect(&f, "{\"id\":1,\"started\":true}");
     expect(&f, "{\"id\":1,\"ended\":9,\"notes\":\"\"}");
+    end(&f);
+}
+
+/* A shell: one call after the other on the same line, and nothing between them. */
+static void test_calls(void **state UNUSED)
+{
+    struct fixture f;
+    int out[2];
+    begin(&f);
+    assert_int_equal(pipe2(out, O_CLOEXEC), 0);
+    request(&f, SH(1, "setsid sleep 100 & sleep 100"),
+            (int[]){ f.null[0], out[1], f.null[2] });
+    close(out[1]);
+    expect(&f, "{\"id\":1,\"started\":true}");
+    request(&f, SH(2, "sleep 100"), NULL); /* not read yet when the call is over */
+    door_rest(f.run);
+    expect_output(&f, out[0], "");
+    expect_part(&f, "{\"id\":2,\"errno\":11,\"text\":\"the call is over\"");
+    request(&f, SH(3, "sleep 100"), NULL);
+    expect_part(&f, "{\"id\":3,\"errno\":11,");
+    assert_int_equal(door_commands(f.broker), 0);
+    door_resume(f.run, LONG_MS);
+    request(&f, SH(4, "exit 3"), NULL);
+    expect(&f, "{\"id\":4,\"started\":true}");
+    expect(&f, "{\"id\":4,\"ended\":768,\"notes\":\"\"}");
+    end(&f);
+}
+
+/* A shell's files pass its own gate, so that no descriptor of one gets by. */
+static void test_pipes_only(void **state UNUSED)
+{
+    struct fixture f;
+    begin(&f);
+    struct door_config config = { .loop = &f.loop,
+        .launcher = TEST_LAUNCHER,
+        .policy = &f.world.policy,
+        .paths = f.world.paths,
+        .commands = f.world.commands,
+        .pipes_only = true };
+    door_close(f.run);
+    door_destroy(f.broker);
+    close_fd(&f.fd);
+    f.broker = door_create(&config);
+    open_run(&f);
+    auto_fd int file = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+    request(&f, SH(1, "exit 0"), (int[]){ file, f.null[1], f.null[2] });
+    expect_part(&f, "\"refused\":\"stdin of a command cannot be a file of its own");
+    request(&f, SH(2, "exit 0"), NULL);
+    expect(&f, "{\"id\":2,\"started\":true}");
     end(&f);
 }
 
@@ -617,6 +666,8 @@ int main(void)
         cmocka_unit_test(test_flood),
         cmocka_unit_test(test_death),
         cmocka_unit_test(test_time_is_over),
+        cmocka_unit_test(test_calls),
+        cmocka_unit_test(test_pipes_only),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

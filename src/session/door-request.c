@@ -1,4 +1,4 @@
-#include "session/python-request.h"
+#include "session/door-request.h"
 
 #include <signal.h>
 
@@ -77,10 +77,10 @@ static const char *parse_caller(const json_t *value)
 }
 
 static bool parse_spawn(
-        const json_t *object, struct arena *arena, struct python_broker_request *out)
+        const json_t *object, struct arena *arena, struct door_request *out)
 {
     const json_t *cwd = json_object_get(object, "cwd");
-    out->kind = PYTHON_SPAWN;
+    out->kind = DOOR_SPAWN;
     out->caller = parse_caller(json_object_get(object, "caller"));
     out->command.cwd = STR("");
     return parse_argv(json_object_get(object, "argv"), arena, &out->command) &&
@@ -88,19 +88,19 @@ static bool parse_spawn(
            (!cwd || parse_bytes(cwd, arena, &out->command.cwd));
 }
 
-static bool parse_signal(const json_t *object, struct python_broker_request *out)
+static bool parse_signal(const json_t *object, struct door_request *out)
 {
     json_int_t number = json_integer_value(json_object_get(object, "number"));
-    out->kind = PYTHON_SIGNAL;
+    out->kind = DOOR_SIGNAL;
     out->number = number >= 1 && number <= SIGRTMAX ? (int)number : 0;
     return out->number;
 }
 
-bool python_request_parse(struct str json, struct arena *arena,
-        struct python_broker_request *out, struct error *err)
+bool door_request_parse(
+        struct str json, struct arena *arena, struct door_request *out, struct error *err)
 {
     json_auto_t *object = NULL;
-    struct python_broker_request r = { 0 };
+    struct door_request r = { 0 };
     if (!json_parse(json, &object, err))
         return error_set(err, ERR_INVALID, "a request that is not JSON");
     const json_t *spawn = json_object_get(object, "spawn");

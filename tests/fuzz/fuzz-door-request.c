@@ -1,5 +1,5 @@
 #include "fuzz.h"
-#include "session/python-request.h"
+#include "session/door-request.h"
 
 #include <signal.h>
 
@@ -9,11 +9,11 @@ static void check_string(struct str s)
 }
 
 /* What is asked for is what a program can be given. */
-static void check(const struct python_broker_request *r)
+static void check(const struct door_request *r)
 {
     const struct command_request *c = &r->command;
     assert(r->id >= 1);
-    if (r->kind == PYTHON_SIGNAL) {
+    if (r->kind == DOOR_SIGNAL) {
         assert(r->number >= 1 && r->number <= SIGRTMAX);
         return;
     }
@@ -32,9 +32,9 @@ static void check(const struct python_broker_request *r)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     auto_arena *arena = arena_create();
-    struct python_broker_request request;
+    struct door_request request;
     struct error err;
-    if (python_request_parse(
+    if (door_request_parse(
                 (struct str){ (const char *)data, size }, arena, &request, &err))
         check(&request);
     return 0;

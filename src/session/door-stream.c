@@ -1,4 +1,4 @@
-#include "session/python-stream.h"
+#include "session/door-stream.h"
 
 #include <fcntl.h>
 #include <sys/socket.h>
@@ -42,7 +42,7 @@ static bool is_pair(int fd)
 }
 
 /* NULL: it may be passed on.  A file system that does not answer is not waited for. */
-static const char *find_fault(int fd)
+static const char *find_fault(int fd, bool files)
 {
     struct statx st;
     int flags = fcntl(fd, F_GETFL);
@@ -53,6 +53,7 @@ static const char *find_fault(int fd)
         return "a descriptor that only names a file";
     switch (st.stx_mode & S_IFMT) {
     case S_IFREG:
+        return files ? NULL : "a file of its own";
     case S_IFIFO:
         return NULL;
     case S_IFDIR:
@@ -66,9 +67,9 @@ static const char *find_fault(int fd)
     }
 }
 
-bool python_stream_check(int fd, const char *name, struct refusal *why)
+bool door_stream_check(int fd, const char *name, bool files, struct refusal *why)
 {
-    const char *fault = find_fault(fd);
+    const char *fault = find_fault(fd, files);
     if (!fault)
         return true;
     refusal_begin(why, "streams", NULL);

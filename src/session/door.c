@@ -1,21 +1,21 @@
-#include "session/python-broker.h"
+#include "session/door.h"
 
 #include "base/log.h"
 #include "broker/approved.h"
 #include "broker/problems.h"
-#include "session/python-request.h"
-#include "session/python-stream.h"
+#include "session/door-request.h"
+#include "session/door-stream.h"
 
 #include <errno.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define STREAMS        PYTHON_REQUEST_STREAMS
-#define MAX_A_TURN     8    /* requests, before the loop gets its turn again */
-#define AFTER_GRACE_MS 1000 /* the run's own end comes first */
-#define MAX_TEXT       ((size_t)16 << 10) /* of a reply; six times that as JSON at most */
-#define MAX_REPLY      PYTHON_REQUEST_MAX
-#define MAX_WHOLE      ((size_t)1 << 17) /* of a text before it is cut */
+#define STREAMS    DOOR_REQUEST_STREAMS
+#define MAX_A_TURN 8                  /* requests, before the loop gets its turn again */
+#define GRACE_MS   3000               /* the helper's own end comes first */
+#define MAX_TEXT   ((size_t)16 << 10) /* of a reply; six times that as JSON at most */
+#define MAX_REPLY  DOOR_REQUEST_MAX
+#define MAX_WHOLE  ((size_t)1 << 17) /* of a text before it is cut */
 
 struct reply {
     struct reply *next;
@@ -25,7 +25,7 @@ struct reply {
 /* One command of a run. */
 struct spawned {
     struct spawned *next;
-    struct run *run;
+    struct door_line *run;
     int64_t id;
     struct arena *arena; /* the request and the plan */
     struct command_plan plan;
@@ -36,9 +36,9 @@ struct spawned {
 };
 
 /* The socket of a run. */
-struct run {
-    struct run *next;
-    struct python_broker *owner;
+struct door_line {
+    struct door_line *next;
+    struct door *owner;
     uv_poll_t poll;
     int fd;
     uint64_t end_ms; /* of the loop's clock: when commands have to be over */
@@ -50,12 +50,13 @@ struct run {
     struct buf told;                      /* notes */
     bool has_poll;
     bool is_closed; /* nobody is listened to any more */
-    char in[PYTHON_REQUEST_MAX + 1];
+    bool rests;     /* between two calls: nothing is started */
+    char in[DOOR_REQUEST_MAX + 1];
 };
 
-struct python_broker {
-    struct python_broker_config config;
-    struct run *runs;
+struct door {
+    struct door_config config;
+    struct door_line *runs;
     bool problems_told; /* of commands */
 };
 
@@ -83,7 +84,7 @@ static void destroy(struct spawned *s)
     free(s);
 }
 
-static void kill_all(struct run *r)
+static void kill_all(struct door_line *r)
 {
     while (r->commands) {
         struct spawned *s = r->commands;
@@ -93,7 +94,7 @@ static void kill_all(struct run *r)
     }
 }
 
-static void drop_replies(struct run *r)
+static void drop_replies(struct door_line *r)
 {
     while (r->replies) {
         struct reply *first = r->replies;
@@ -105,7 +106,7 @@ static void drop_replies(struct run *r)
 }
 
 /* Not to listen any more; the rest is done at the end of the run. */
-static void hang_up(struct run *r)
+static void hang_up(struct door_line *r)
 {
     if (r->is_closed)
         return;
@@ -118,13 +119,13 @@ static void hang_up(struct run *r)
 }
 
 /* A reply that cannot be sent waits, and nothing is read until it is gone. */
-static void watch(struct run *r)
+static void watch(struct door_line *r)
 {
     if (!r->is_closed)
         uv_poll_start(&r->poll, r->replies ? UV_WRITABLE : UV_READABLE, on_ready);
 }
 
-static void send_replies(struct run *r)
+static void send_replies(struct door_line *r)
 {
     while (r->replies) {
         struct reply *first = r->replies;
@@ -144,7 +145,7 @@ static void send_replies(struct run *r)
 }
 
 /* Takes over `json`. */
-static void reply(struct run *r, json_t *json)
+static void reply(struct door_line *r, json_t *json)
 {
     if (r->is_closed) {
         json_decref(json);
@@ -160,15 +161,18 @@ static void reply(struct run *r, json_t *json)
         send_replies(r);
 }
 
-static void reply_refused(struct run *r, int64_t id, const struct refusal *why)
+static void reply_refused(struct door_line *r, int64_t id, const struct refusal *why)
 {
     auto_buf text = BUF(MAX_WHOLE);
     refusal_write(why, &text);
-    reply(r, json_pack("{s:I, s:o}", "id", (json_int_t)id, "refused",
-                     json_text(str_sub(buf_str(&text), 0, MAX_TEXT))));
+    json_t *json = json_pack("{s:I, s:o}", "id", (json_int_t)id, "refused",
+            json_text(str_sub(buf_str(&text), 0, MAX_TEXT)));
+    if (!strcmp(why->code, "command"))
+        json_object_set_new(json, "unknown", json_true());
+    reply(r, json);
 }
 
-static void reply_failed(struct run *r, int64_t id, int error, const char *text)
+static void reply_failed(struct door_line *r, int64_t id, int error, const char *text)
 {
     reply(r, json_pack("{s:I, s:i, s:o}", "id", (json_int_t)id, "errno", error, "text",
                      json_text(str_of(text))));
@@ -203,12 +207,12 @@ static void tell_not_started(struct spawned *s, const struct command_result *res
     auto_buf text = BUF(sizeof(*err));
     buf_addf(&text, "%s%s%s", err->message, err->hint[0] ? ". " : "", err->hint);
     if (result->end == COMMAND_TIMED_OUT)
-        reply_failed(s->run, s->id, ETIMEDOUT, "the time of the snippet is over");
+        reply_failed(s->run, s->id, ETIMEDOUT, "the time of the call is over");
     else
         reply_failed(s->run, s->id, number, text.data);
 }
 
-/* For the snippet's stderr, which has it already if many commands say the same. */
+/* For the stderr of the call, which has it already if many commands say the same. */
 static void write_notes(
         struct spawned *s, const struct command_result *result, struct buf *out)
 {
@@ -264,25 +268,25 @@ static void on_started(void *user)
     reply(s->run, json_pack("{s:I, s:b}", "id", (json_int_t)s->id, "started", 1));
 }
 
-static unsigned time_left(const struct run *r)
+static unsigned time_left(const struct door_line *r)
 {
     uint64_t now = uv_now(r->owner->config.loop);
     return r->end_ms > now ? (unsigned)(r->end_ms - now) : 1;
 }
 
-static bool refuse_streams(const int *streams, struct refusal *why)
+static bool refuse_streams(const int *streams, bool files, struct refusal *why)
 {
     static const char *const names[] = { "stdin", "stdout", "stderr" };
     for (size_t i = 0; i < STREAMS; i++)
-        if (!python_stream_check(streams[i], names[i], why))
+        if (!door_stream_check(streams[i], names[i], files, why))
             return true;
     return false;
 }
 
-static bool decide(struct spawned *s, const struct python_broker_request *request,
+static bool decide(struct spawned *s, const struct door_request *request,
         const int *streams, struct refusal *why)
 {
-    const struct python_broker_config *config = &s->run->owner->config;
+    const struct door_config *config = &s->run->owner->config;
     bool allowed = false;
     if (!config->policy->shell_count) {
         refusal_begin(why, "command", NULL);
@@ -291,7 +295,7 @@ static bool decide(struct spawned *s, const struct python_broker_request *reques
         buf_add(&why->rule, STR("only what a [shell.*] section is for is started"));
         buf_add(&why->hint, STR("The owner of the workspace can add a section for the "
                                 "program to .pyddock/pyddock.toml."));
-    } else if (!refuse_streams(streams, why)) {
+    } else if (!refuse_streams(streams, !config->pipes_only, why)) {
         allowed = command_decide(
                 config->commands, &request->command, s->arena, &s->plan, why);
     }
@@ -301,7 +305,7 @@ static bool decide(struct spawned *s, const struct python_broker_request *reques
 
 static bool start_planned(struct spawned *s, const int *streams, struct error *err)
 {
-    const struct python_broker_config *config = &s->run->owner->config;
+    const struct door_config *config = &s->run->owner->config;
     const struct approved_spec spec = {
         .loop = config->loop,
         .launcher = config->launcher,
@@ -317,7 +321,7 @@ static bool start_planned(struct spawned *s, const int *streams, struct error *e
 }
 
 /* Takes over the arena, in which the request is. */
-static void start(struct run *r, const struct python_broker_request *request,
+static void start(struct door_line *r, const struct door_request *request,
         struct arena *arena, const int *streams)
 {
     struct spawned *s = xcalloc(1, sizeof(*s));
@@ -337,18 +341,20 @@ static void start(struct run *r, const struct python_broker_request *request,
         reply_refused(r, request->id, &why);
 }
 
-static bool is_too_much(const struct run *r, struct buf *why)
+static bool is_too_much(const struct door_line *r, struct buf *why)
 {
-    if (r->count >= PYTHON_MAX_COMMANDS)
-        buf_addf(why, "%zu commands of this snippet run already; wait for one to end",
+    if (r->rests)
+        buf_add(why, STR("the call is over"));
+    else if (r->count >= DOOR_MAX_COMMANDS)
+        buf_addf(why, "%zu commands of this call run already; wait for one to end",
                 r->count);
-    else if (r->requests > PYTHON_MAX_REQUESTS)
-        buf_addf(why, "no snippet starts more than %d commands", PYTHON_MAX_REQUESTS);
+    else if (r->requests > DOOR_MAX_REQUESTS)
+        buf_addf(why, "no call starts more than %d commands", DOOR_MAX_REQUESTS);
     return why->len;
 }
 
 /* Takes over the arena. */
-static void spawn(struct run *r, const struct python_broker_request *request,
+static void spawn(struct door_line *r, const struct door_request *request,
         struct arena *arena, const int *streams)
 {
     auto_buf why = BUF(200);
@@ -362,7 +368,7 @@ static void spawn(struct run *r, const struct python_broker_request *request,
 }
 
 /* One that has ended meanwhile is no mistake. */
-static void pass_signal(struct run *r, const struct python_broker_request *request)
+static void pass_signal(struct door_line *r, const struct door_request *request)
 {
     for (struct spawned *s = r->commands; s; s = s->next) {
         if (s->id != request->id)
@@ -376,18 +382,18 @@ static void pass_signal(struct run *r, const struct python_broker_request *reque
 }
 
 /* False: not one to listen to. */
-static bool obey(struct run *r, struct str json, const int *streams, size_t count)
+static bool obey(struct door_line *r, struct str json, const int *streams, size_t count)
 {
-    struct python_broker_request request;
+    struct door_request request;
     struct error err;
     struct arena *arena = arena_create();
-    bool parsed = python_request_parse(json, arena, &request, &err);
-    if (parsed && request.kind == PYTHON_SPAWN && count == STREAMS &&
+    bool parsed = door_request_parse(json, arena, &request, &err);
+    if (parsed && request.kind == DOOR_SPAWN && count == STREAMS &&
             request.id > r->last_id) {
         spawn(r, &request, arena, streams);
         return true;
     }
-    bool good = parsed && request.kind == PYTHON_SIGNAL && !count;
+    bool good = parsed && request.kind == DOOR_SIGNAL && !count;
     if (good)
         pass_signal(r, &request);
     arena_destroy(arena);
@@ -414,7 +420,7 @@ static void take_descriptors(struct msghdr *message, int *fds, size_t most, size
 
 enum received { NOTHING, MESSAGE, NONSENSE, END };
 
-static enum received receive(struct run *r)
+static enum received receive(struct door_line *r)
 {
     _Alignas(struct cmsghdr) char control[CMSG_SPACE((STREAMS + 1) * sizeof(int))];
     struct iovec bytes = { r->in, sizeof(r->in) };
@@ -430,18 +436,27 @@ static enum received receive(struct run *r)
     if (!n && !message.msg_controllen)
         return END;
     take_descriptors(&message, fds, ARRAY_LEN(fds), &count);
-    bool whole = n > 0 && (size_t)n <= PYTHON_REQUEST_MAX &&
+    bool whole = n > 0 && (size_t)n <= DOOR_REQUEST_MAX &&
                  !(message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) &&
-                 ++r->requests <= 2 * PYTHON_MAX_REQUESTS;
+                 ++r->requests <= 2 * DOOR_MAX_REQUESTS;
     bool good = whole && obey(r, (struct str){ r->in, (size_t)n }, fds, count);
     for (size_t i = 0; i < count; i++)
         close_fd(&fds[i]);
     return good ? MESSAGE : NONSENSE;
 }
 
+static void end_after(struct door_line *r, enum received received)
+{
+    if (received == NONSENSE)
+        log_line(LOG_WARN, "a helper asked for commands as none of ours does; what it "
+                           "has started is ended");
+    if (received == NONSENSE || received == END)
+        hang_up(r);
+}
+
 static void on_ready(uv_poll_t *poll, int failure, int events)
 {
-    struct run *r = poll->data;
+    struct door_line *r = poll->data;
     if (failure) {
         hang_up(r);
         return;
@@ -450,31 +465,33 @@ static void on_ready(uv_poll_t *poll, int failure, int events)
         send_replies(r);
     for (unsigned i = 0; i < MAX_A_TURN && !r->replies && !r->is_closed; i++) {
         enum received received = receive(r);
-        if (received == NONSENSE)
-            log_line(LOG_WARN,
-                    "a snippet's process sent its broker what no snippet does; "
-                    "its commands are ended");
-        if (received == NONSENSE || received == END)
-            hang_up(r);
+        end_after(r, received);
         if (received != MESSAGE)
             return;
     }
 }
 
-static void *start_run(void *user, int fd, unsigned timeout_ms)
+static void begin_call(struct door_line *r, unsigned timeout_ms)
 {
-    struct python_broker *b = user;
-    struct run *r = xcalloc(1, sizeof(*r));
-    uint64_t most = timeout_ms ? timeout_ms : b->config.policy->max_timeout_ms;
-    r->next = b->runs;
-    r->owner = b;
+    uint64_t most = timeout_ms ? timeout_ms : r->owner->config.policy->max_timeout_ms;
+    r->end_ms = uv_now(r->owner->config.loop) + most + GRACE_MS;
+    r->requests = 0;
+    r->rests = false;
+    buf_clear(&r->told);
+}
+
+struct door_line *door_open(struct door *d, int fd, unsigned timeout_ms)
+{
+    struct door_line *r = xcalloc(1, sizeof(*r));
+    r->next = d->runs;
+    r->owner = d;
     r->fd = fd;
-    r->end_ms = uv_now(b->config.loop) + most + PYTHON_GRACE_MS + AFTER_GRACE_MS;
     r->replies_end = &r->replies;
     r->told = BUF(MAX_WHOLE);
-    b->runs = r;
+    d->runs = r;
+    begin_call(r, timeout_ms);
     r->poll.data = r;
-    r->has_poll = !uv_poll_init(b->config.loop, &r->poll, fd);
+    r->has_poll = !uv_poll_init(d->config.loop, &r->poll, fd);
     if (r->has_poll)
         watch(r);
     else
@@ -482,7 +499,29 @@ static void *start_run(void *user, int fd, unsigned timeout_ms)
     return r;
 }
 
-static void destroy_run(struct run *r)
+/* What was asked for before belongs to the call that is over. */
+static void drain(struct door_line *r)
+{
+    enum received received = MESSAGE;
+    while (received == MESSAGE && !r->is_closed)
+        received = receive(r);
+    end_after(r, received);
+}
+
+void door_rest(struct door_line *r)
+{
+    kill_all(r);
+    r->rests = true;
+    if (!r->is_closed)
+        drain(r);
+}
+
+void door_resume(struct door_line *r, unsigned timeout_ms)
+{
+    begin_call(r, timeout_ms);
+}
+
+static void destroy_run(struct door_line *r)
 {
     close_fd(&r->fd);
     buf_finish(&r->told);
@@ -494,10 +533,9 @@ static void on_closed(uv_handle_t *handle)
     destroy_run(handle->data);
 }
 
-static void end_run(void *session)
+void door_close(struct door_line *r)
 {
-    struct run *r = session;
-    struct run **at = &r->owner->runs;
+    struct door_line **at = &r->owner->runs;
     hang_up(r);
     while (*at != r)
         at = &(*at)->next;
@@ -508,31 +546,38 @@ static void end_run(void *session)
         destroy_run(r);
 }
 
-const struct python_broker_fns python_broker_fns = {
-    .start = start_run,
-    .end = end_run,
-};
-
-struct python_broker *python_broker_create(const struct python_broker_config *config)
+static void *start_line(void *user, int fd, unsigned timeout_ms)
 {
-    struct python_broker *b = xcalloc(1, sizeof(*b));
+    return door_open(user, fd, timeout_ms);
+}
+
+static void end_line(void *line)
+{
+    door_close(line);
+}
+
+const struct door_fns door_fns = { .start = start_line, .end = end_line };
+
+struct door *door_create(const struct door_config *config)
+{
+    struct door *b = xcalloc(1, sizeof(*b));
     b->config = *config;
     return b;
 }
 
-size_t python_broker_commands(const struct python_broker *b)
+size_t door_commands(const struct door *b)
 {
     size_t count = 0;
-    for (const struct run *r = b->runs; r; r = r->next)
+    for (const struct door_line *r = b->runs; r; r = r->next)
         count += r->count;
     return count;
 }
 
-void python_broker_destroy(struct python_broker *b)
+void door_destroy(struct door *b)
 {
     if (!b)
         return;
     while (b->runs)
-        end_run(b->runs);
+        door_close(b->runs);
     free(b);
 }
