@@ -1,5 +1,7 @@
 #include "broker/spawn.h"
 
+#include "policy/own-programs.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -15,28 +17,15 @@
 /* Descriptors wait up here while 3, 4, ... are being filled in the child. */
 #define PARKED_FD 100
 
-static bool own_folder(struct buf *out, struct error *err)
-{
-    char self[PATH_MAX];
-    ssize_t len = readlink("/proc/self/exe", self, sizeof(self));
-    if (len < 0)
-        return error_errno(err, errno, "cannot read '/proc/self/exe'");
-    while (len > 1 && self[len - 1] != '/')
-        len--;
-    buf_add(out, (struct str){ self, (size_t)len });
-    return true;
-}
-
 bool helper_find(const char *name, char **out, struct error *err)
 {
-    static const char *const places[] = { "../libexec/paddock/", "", "worker/", "python/",
-        "launch/" };
     auto_buf folder = BUF(PATH_MAX);
-    if (!own_folder(&folder, err))
-        return false;
-    for (size_t i = 0; i < ARRAY_LEN(places); i++) {
+    int error = own_folder(&folder);
+    if (error)
+        return error_errno(err, error, "cannot read '/proc/self/exe'");
+    for (size_t i = 0; i < own_place_count; i++) {
         auto_buf path = BUF(2 * PATH_MAX);
-        buf_addf(&path, "%s%s%s", folder.data, places[i], name);
+        buf_addf(&path, "%s%s%s", folder.data, own_places[i], name);
         if (!access(path.data, X_OK)) {
             *out = xstrdup(path.data);
             return true;

@@ -1,7 +1,10 @@
 #include "config-world.h"
 #include "policy/config/internal.h"
+#include "policy/own-programs.h"
 
 #include "unit.h"
+
+#include <limits.h>
 
 /* The folders of a command pattern, joined by "|"; "<all>" is the workspace. */
 static void places_of(const char *pattern, struct buf *out)
@@ -188,6 +191,29 @@ static void test_ways_to_the_policy(void **state UNUSED)
     close_world(&w);
 }
 
+/* Wherever a helper would be looked for, it cannot be written, even if none is there. */
+static void test_own_programs(void **state UNUSED)
+{
+    static const char *const names[] = { "paddock", "paddock-python",
+        "worker/paddock-worker", "launch/paddock-launch", "python/paddock-python" };
+    struct world w;
+    auto_buf own = BUF(PATH_MAX);
+    open_world(&w);
+    assert_int_equal(own_folder(&own), 0);
+    struct policy *p = load_text(&w, EMPTY, false);
+    for (size_t i = 0; i < ARRAY_LEN(names); i++)
+        if (!find_protected(p, PROTECTED_PROGRAM,
+                    str_of(arena_printf(w.arena, "%s%s", own.data, names[i]))))
+            fail_msg("%s is not protected", names[i]);
+    own.data[own.len - 1] = 0;
+    *strrchr(own.data, '/') = 0;
+    if (!find_protected(p, PROTECTED_PROGRAM,
+                str_of(arena_printf(
+                        w.arena, "%s/libexec/paddock/paddock-worker", own.data))))
+        fail_msg("the installed helpers are not protected");
+    close_world(&w);
+}
+
 static void test_warnings(void **state UNUSED)
 {
     static const struct {
@@ -285,6 +311,7 @@ int main(void)
         cmocka_unit_test(test_protected),
         cmocka_unit_test(test_linked_policy),
         cmocka_unit_test(test_ways_to_the_policy),
+        cmocka_unit_test(test_own_programs),
         cmocka_unit_test(test_warnings),
         cmocka_unit_test(test_odd_files),
         cmocka_unit_test(test_given_file),

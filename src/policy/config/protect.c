@@ -2,6 +2,7 @@
  * reach. */
 #include "policy/config/internal.h"
 #include "policy/log/audit.h"
+#include "policy/own-programs.h"
 #include "policy/place.h"
 
 #include <limits.h>
@@ -136,18 +137,33 @@ static void protect_scripts(struct conf *c, const struct policy_shell *shell)
     }
 }
 
-/* Our own programs, in case they lie where agents may write. */
+/* "/a/" of "/a/b/". */
+static struct str above(struct str folder)
+{
+    size_t len = folder.len - (folder.len > 1);
+    while (len && folder.data[len - 1] != '/')
+        len--;
+    return (struct str){ folder.data, len };
+}
+
+/* Our own programs, in case they lie where agents may write, or could be put there. */
 static void protect_programs(struct conf *c)
 {
-    static const char *const names[] = { "paddock", "paddock-launch", "paddock-worker" };
-    char self[PATH_MAX];
-    ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
-    while (n > 0 && self[n - 1] != '/')
-        n--;
-    for (size_t i = 0; n > 0 && i < ARRAY_LEN(names); i++)
-        add(c, PROTECTED_PROGRAM,
-                str_of(arena_printf(c->arena, "%.*s%s", (int)n, self, names[i])), STR(""),
-                (struct origin){ NULL, 0 });
+    auto_buf own = BUF(PATH_MAX);
+    if (own_folder(&own))
+        return;
+    for (size_t i = 0; i < own_place_count; i++) {
+        struct str place = str_of(own_places[i]), folder = buf_str(&own);
+        if (str_starts(place, STR("../"))) {
+            folder = above(folder);
+            place = str_from(place, 3);
+        }
+        for (size_t j = 0; j < own_name_count; j++)
+            add(c, PROTECTED_PROGRAM,
+                    str_of(arena_printf(c->arena, "%.*s%.*s%s", STR_ARG(folder),
+                            STR_ARG(place), own_names[j])),
+                    STR(""), (struct origin){ NULL, 0 });
+    }
 }
 
 void conf_protect(struct conf *c)
