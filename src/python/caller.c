@@ -135,6 +135,67 @@ static enum caller find(unsigned skipped)
     return found;
 }
 
+static bool has_name(PyObject *names, const char *name)
+{
+    for (Py_ssize_t i = 0; names && i < PyTuple_GET_SIZE(names); i++)
+        if (!PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names, i), name))
+            return true;
+    return false;
+}
+
+/* Among the globals and attributes that it uses, or its variables (`getattr=getattr`). */
+static bool code_names(PyCodeObject *code, const char *name)
+{
+    if (has_name(code->co_names, name))
+        return true;
+    auto_ref *variables = PyCode_GetVarnames(code);
+    PyErr_Clear();
+    return has_name(variables, name);
+}
+
+int caller_opcode(void)
+{
+    PyFrameObject *frame = PyEval_GetFrame(); /* borrowed */
+    if (!frame)
+        return 0;
+    int at = PyFrame_GetLasti(frame), opcode = 0;
+    PyCodeObject *code = PyFrame_GetCode(frame);
+    auto_ref *bytes = PyCode_GetCode(code);
+    Py_DECREF(code);
+    if (bytes && at >= 0 && at < PyBytes_GET_SIZE(bytes))
+        opcode = (unsigned char)PyBytes_AS_STRING(bytes)[at];
+    PyErr_Clear();
+    return opcode;
+}
+
+static bool frame_names(PyFrameObject *frame, const char *name)
+{
+    PyCodeObject *code = PyFrame_GetCode(frame);
+    bool names = code_names(code, name);
+    Py_DECREF(code);
+    return names;
+}
+
+bool caller_is_snippet(const char *function)
+{
+    PyFrameObject *frame = PyThreadState_GetFrame(PyThreadState_Get());
+    enum caller caller = CALLER_AGENT;
+    bool is_first = true, names = false;
+    while (frame && !names) {
+        caller = caller_of_frame(frame);
+        if (caller != CALLER_LIBRARY && !(caller == CALLER_IMPORT && !is_first))
+            break;
+        names = caller == CALLER_LIBRARY && frame_names(frame, function);
+        is_first = false;
+        PyFrameObject *back = PyFrame_GetBack(frame);
+        Py_DECREF(frame);
+        frame = back;
+    }
+    bool is_snippet = !names && (!frame || caller == CALLER_AGENT);
+    Py_XDECREF(frame);
+    return is_snippet;
+}
+
 enum caller caller_innermost(void)
 {
     return find(0);

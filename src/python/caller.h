@@ -46,6 +46,16 @@ enum caller caller_behind(void);
 /* The innermost frame but for the import machinery's: AGENT, LIBRARY or TRUSTED. */
 enum caller caller_nearest(void);
 
+/*
+ * Does the snippet call a function of this name?  Also if it had the library call what it
+ * gave it, as `functools.singledispatch(getattr)` does: where the library calls it by
+ * itself, the name is in its code.
+ */
+bool caller_is_snippet(const char *function);
+
+/* What the innermost frame is executing (opcode.h); 0: there is no frame. */
+int caller_opcode(void);
+
 /* Whose is a file of code?  AGENT if it is nobody's that we know. */
 enum caller caller_of_file(struct str path);
 

@@ -79,11 +79,34 @@ static bool is_never_internal(struct str name)
            str_which(name, names, ARRAY_LEN(names)) < ARRAY_LEN(names);
 }
 
+/* The words of code that raises an event by itself, beside those in the event's name. */
+static const char *const other_words[] = { "audit", "load", "loads", "Unpickler",
+    "replace", "CodeType", "FunctionType" };
+
+/*
+ * Did the snippet give the library what it calls, `mmap.mmap` for a thread to call?  Code
+ * of the library that does it by itself has a part of the event's name in it.
+ */
+static bool is_given(struct str event)
+{
+    if (caller_innermost() != CALLER_LIBRARY)
+        return false;
+    for (struct str rest = event; rest.len;) {
+        auto_free char *word = str_copy(str_cut(&rest, '.'));
+        if (!caller_is_snippet(word))
+            return false;
+    }
+    for (size_t i = 0; i < ARRAY_LEN(other_words); i++)
+        if (!caller_is_snippet(other_words[i]))
+            return false;
+    return true;
+}
+
 static enum decision deny_agent(const struct event *e)
 {
     struct str name = str_of(e->name);
     enum caller caller = is_never_internal(name) ? caller_behind() : caller_nearest();
-    if (caller != CALLER_AGENT)
+    if (caller != CALLER_AGENT && !is_given(name))
         return DECIDED_ALLOW;
     /* The import machinery reads bytecode; that it is a library's is known by now. */
     if (caller_innermost() == CALLER_IMPORT && str_starts(name, STR("marshal.")))

@@ -10,6 +10,8 @@
 #include "python/replace.h"
 #include "python/restrict.h"
 
+#include <opcode.h>
+
 /* Modules that a snippet gets something of our own for. */
 static const struct stand_in stand_ins[] = {
     { "os", os_view_create },
@@ -166,13 +168,16 @@ PyObject *imports_get(PyObject *name)
 }
 
 /*
- * The standard library looks a name up that it was given: logging.config, unittest.  Its
- * own imports are statements, which have all five arguments, or name what they want.
+ * The standard library looks a name up that it was given (logging.config, unittest), or
+ * calls __import__ because it was given that.  Its own imports are statements, or have
+ * all five arguments in code with the name.
  */
 static bool is_on_behalf(Py_ssize_t count, PyObject *keywords, enum caller innermost)
 {
-    return count == 1 && !keywords && innermost == CALLER_LIBRARY &&
-           caller_behind() == CALLER_AGENT;
+    if (innermost != CALLER_LIBRARY || caller_behind() != CALLER_AGENT)
+        return false;
+    return (count == 1 && !keywords) ||
+           (caller_opcode() != IMPORT_NAME && caller_is_snippet("__import__"));
 }
 
 /*

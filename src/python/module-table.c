@@ -7,22 +7,6 @@
 
 #include <opcode.h>
 
-/* What the innermost frame is executing; 0: there is no frame. */
-static int current_opcode(void)
-{
-    PyFrameObject *frame = PyEval_GetFrame(); /* borrowed */
-    if (!frame)
-        return 0;
-    int at = PyFrame_GetLasti(frame), opcode = 0;
-    PyCodeObject *code = PyFrame_GetCode(frame);
-    auto_ref *bytes = PyCode_GetCode(code);
-    Py_DECREF(code);
-    if (bytes && at >= 0 && at < PyBytes_GET_SIZE(bytes))
-        opcode = (unsigned char)PyBytes_AS_STRING(bytes)[at];
-    PyErr_Clear();
-    return opcode;
-}
-
 /* "X.y" is; what is looked up on the way to a view is not. */
 static bool is_dotted(PyObject *key)
 {
@@ -50,7 +34,7 @@ static PyObject *subscript(PyObject *self, PyObject *key)
         return NULL;
     }
     if (!guard.armed || !is_dotted(key) || caller_innermost() != CALLER_AGENT ||
-            current_opcode() != IMPORT_FROM)
+            caller_opcode() != IMPORT_FROM)
         return Py_NewRef(value);
     auto_ref *real = Py_NewRef(value);
     if (is_open(key))

@@ -39,8 +39,9 @@ static enum asker asker_of(PyCodeObject *code)
     return ASKER_LIBRARY;
 }
 
-/* A snippet asks, or has one of those ask. */
-static enum asker who_asks(void)
+/* A snippet asks, or has one of those ask, or had the library call what it gave it.
+ * `function` is NULL where an attribute is named. */
+static enum asker who_asks(const char *function)
 {
     if (!guard.armed || guard_is_inside())
         return ASKER_LIBRARY;
@@ -49,6 +50,8 @@ static enum asker who_asks(void)
         return ASKER_SNIPPET;
     if (innermost != CALLER_LIBRARY || caller_behind() != CALLER_AGENT)
         return ASKER_LIBRARY;
+    if (function && caller_is_snippet(function))
+        return ASKER_SNIPPET;
     PyFrameObject *frame = PyEval_GetFrame(); /* borrowed */
     PyCodeObject *code = frame ? PyFrame_GetCode(frame) : NULL;
     enum asker asker = code ? asker_of(code) : ASKER_LIBRARY;
@@ -56,12 +59,13 @@ static enum asker who_asks(void)
     return asker;
 }
 
-static void refuse(const char *how, const struct policy_text *blocked)
+static void refuse(const char *function, const struct policy_text *blocked)
 {
     auto_refusal why;
     refusal_init(&why);
     refusal_begin(&why, "attribute", &blocked->origin);
-    buf_addf(&why.what, "%s to '%.*s' is not permitted", how, STR_ARG(blocked->text));
+    buf_addf(&why.what, "%s%saccess to '%.*s' is not permitted", function ? function : "",
+            function ? " " : "", STR_ARG(blocked->text));
     buf_addf(&why.rule, "[ast] block_attributes '%.*s'", STR_ARG(blocked->text));
     buf_add(&why.hint,
             STR("type(), isinstance(), issubclass(), dir() and vars() may be used."));
@@ -78,14 +82,14 @@ static const struct policy_text *find(PyObject *name)
 }
 
 /* False: an exception is set. */
-static bool check(const char *how, PyObject *name)
+static bool check(const char *function, PyObject *name)
 {
     const struct policy_text *blocked = find(name);
     if (LIKELY(!blocked))
         return !PyErr_Occurred();
-    enum asker asker = who_asks();
+    enum asker asker = who_asks(function);
     if (asker == ASKER_SNIPPET)
-        refuse(how, blocked);
+        refuse(function, blocked);
     else if (asker == ASKER_LISTING)
         PyErr_SetObject(PyExc_AttributeError, name);
     return asker == ASKER_LIBRARY;
@@ -95,32 +99,32 @@ static bool check(const char *how, PyObject *name)
  * getattr(), setattr() and delattr() with the name checked.  What only claims to be a str
  * could compare equal to another name than the one it shows.
  */
-static PyObject *call_checked(PyCFunction function, const char *how, PyObject *module,
-        PyObject *const *args, Py_ssize_t count)
+static PyObject *call_checked(PyCFunction real_one, const char *function,
+        PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
-    fast_function *call = (fast_function *)(void (*)(void))function;
+    fast_function *call = (fast_function *)(void (*)(void))real_one;
     if (count < 2 || count > 3 || !PyUnicode_Check(args[1]))
         return call(module, args, count);
     if (LIKELY(PyUnicode_CheckExact(args[1])))
-        return check(how, args[1]) ? call(module, args, count) : NULL;
+        return check(function, args[1]) ? call(module, args, count) : NULL;
     auto_ref *name = PyUnicode_FromObject(args[1]);
     PyObject *plain[3] = { args[0], name, count == 3 ? args[2] : NULL };
-    return name && check(how, name) ? call(module, plain, count) : NULL;
+    return name && check(function, name) ? call(module, plain, count) : NULL;
 }
 
 static PyObject *get(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
-    return call_checked(real.getattr, "getattr access", module, args, count);
+    return call_checked(real.getattr, "getattr", module, args, count);
 }
 
 static PyObject *set(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
-    return call_checked(real.setattr, "setattr access", module, args, count);
+    return call_checked(real.setattr, "setattr", module, args, count);
 }
 
 static PyObject *delete (PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
-    return call_checked(real.delattr, "delattr access", module, args, count);
+    return call_checked(real.delattr, "delattr", module, args, count);
 }
 
 static bool check_dotted(PyObject *dotted)
@@ -129,7 +133,7 @@ static bool check_dotted(PyObject *dotted)
     auto_ref *dot = PyUnicode_FromString(".");
     auto_ref *parts = plain && dot ? PyUnicode_Split(plain, dot, -1) : NULL;
     for (Py_ssize_t i = 0; parts && i < PyList_GET_SIZE(parts); i++)
-        if (!check("attrgetter access", PyList_GET_ITEM(parts, i)))
+        if (!check("attrgetter", PyList_GET_ITEM(parts, i)))
             return false;
     return parts;
 }
@@ -150,7 +154,7 @@ struct blocked {
 
 static bool permits(const struct blocked *b)
 {
-    return check("access", b->name);
+    return check(NULL, b->name);
 }
 
 static PyObject *blocked_get(PyObject *self, PyObject *object, PyObject *type)
