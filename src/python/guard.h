@@ -10,6 +10,9 @@
  *   hook.h     the audit hook: each event, by the table [audit]
  *   caller.h   whose code is it: the snippet's, a trusted library's?
  *   imports.h  __import__, what is allowed, the views of modules that a snippet gets
+ *   restrict.h [restrictions.NAME], what is left of a module and its classes
+ *   reflect.h  block_attributes at run time
+ *   overrides.h [import_overrides], what is there instead of a module
  *   rules.h    [ast], before anything runs
  *   *_view     modules that a snippet gets instead of the real ones: sys, os, ...
  * All errors are Python exceptions; functions that may raise one say so.

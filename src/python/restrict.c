@@ -125,7 +125,20 @@ PyObject *restrict_hidden_module(PyObject *type, struct str module)
     return guard_refuse(type, &why);
 }
 
-static bool is_of(PyObject *type, struct str top)
+static bool is_standard(struct str top)
+{
+    PyObject *names = PySys_GetObject("stdlib_module_names"); /* borrowed */
+    auto_ref *text = PyUnicode_DecodeUTF8(top.data, (Py_ssize_t)top.len, NULL);
+    int found = names && text ? PySequence_Contains(names, text) : 0;
+    PyErr_Clear();
+    return found > 0;
+}
+
+/* Whose class is it? */
+enum home { HOME_OWN, HOME_BEHIND, HOME_ELSEWHERE };
+
+/* BEHIND is a package that a snippet cannot import, and gets here only. */
+static enum home home_of(PyObject *type, struct str package)
 {
     auto_ref *home = PyObject_GetAttrString(type, "__module__");
     Py_ssize_t len = 0;
@@ -133,10 +146,11 @@ static bool is_of(PyObject *type, struct str top)
             home && PyUnicode_Check(home) ? PyUnicode_AsUTF8AndSize(home, &len) : NULL;
     PyErr_Clear();
     if (!text)
-        return false;
-    struct str name = { text, (size_t)len };
-    return str_eq(top_of(name), top) ||
-           (!str_is(top_of(name), "builtins") && !imports_is_allowed(name));
+        return HOME_ELSEWHERE;
+    struct str name = { text, (size_t)len }, top = top_of(name);
+    if (str_eq(top, package))
+        return HOME_OWN;
+    return imports_is_allowed(top) || is_standard(top) ? HOME_ELSEWHERE : HOME_BEHIND;
 }
 
 static bool is_exception(PyObject *type)
@@ -155,7 +169,8 @@ static bool guard_type(PyTypeObject *type, const struct policy_restriction *rule
     PyObject *line = type->tp_mro; /* borrowed */
     for (Py_ssize_t i = 0; line && i < PyTuple_GET_SIZE(line); i++) {
         PyObject *one = PyTuple_GET_ITEM(line, i);
-        if (PyType_Check(one) && !is_exception(one) && is_of(one, rule->name) &&
+        if (PyType_Check(one) && !is_exception(one) &&
+                home_of(one, rule->name) != HOME_ELSEWHERE &&
                 !class_guard((PyTypeObject *)one, rule))
             return false;
     }
@@ -207,7 +222,8 @@ static bool guard_classes_of(PyObject *names, const struct policy_restriction *r
     auto_ref *values = PyDict_Values(names);
     for (Py_ssize_t i = 0; values && i < PyList_GET_SIZE(values); i++) {
         PyObject *value = PyList_GET_ITEM(values, i);
-        if (PyType_Check(value) && !guard_type((PyTypeObject *)value, rule))
+        if (PyType_Check(value) && home_of(value, rule->name) == HOME_OWN &&
+                !guard_type((PyTypeObject *)value, rule))
             return false;
     }
     return values;
