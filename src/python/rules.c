@@ -316,6 +316,13 @@ static void check_call(struct check *c, PyObject *node)
         check_arguments(c, node);
 }
 
+static void add_sentence(struct buf *out, struct str text)
+{
+    const char *stop = str_ends(buf_str(out), STR(".")) ? "" : ".";
+    if (text.len)
+        buf_addf(out, "%s %.*s", stop, STR_ARG(text));
+}
+
 /* The exception that the import would raise, as one line.  What is allowed instead is
  * told once. */
 static void import_violation(struct check *c, struct str name)
@@ -332,15 +339,16 @@ static void import_violation(struct check *c, struct str name)
         return;
     auto_ref *message = PyObject_Str(value);
     struct str rest = text_of(message), first = str_cut(&rest, '\n');
-    if (c->told_imports)
-        rest = guard_message(name);
+    bool told = c->told_imports;
     c->told_imports = true;
     buf_addf(c->out, "ImportError: %.*s, in line %u", STR_ARG(first), line_of(c->node));
     while (rest.len) {
         struct str line = str_cut(&rest, '\n');
-        const char *stop = str_ends(buf_str(c->out), STR(".")) ? "" : ".";
-        buf_addf(c->out, "%s %.*s", stop, STR_ARG(line));
+        if (!told || str_starts(line, STR("Rule:")))
+            add_sentence(c->out, line);
     }
+    if (told)
+        add_sentence(c->out, guard_message(name));
 }
 
 static void check_import_of(struct check *c, struct str name)
