@@ -27,6 +27,17 @@ test('a day of work in a repository', async (t) => {
   assert.match(git(w, 'log', '-1', '--format=%s'), /Merge branch/);
 });
 
+test('the workspace may be a folder of a repository', async (t) => {
+  const w = await workspace(t, { files: { 'a.txt': 'one\n', 'part/b.txt': 'two\n' }, repository: true });
+  const { shell, tool } = await serve(t, { ...w, root: join(w.root, 'part') });
+  await tool('fs_append', { path: 'b.txt', content: 'three' });
+  for (const args of [['add', 'b.txt'], ['commit', '-qm', 'second', '--', 'b.txt']]) {
+    const { text: said } = await shell('git', args);
+    assert.match(said, /EXIT CODE: 0/, `git ${args.join(' ')}: ${said}`);
+  }
+  assert.equal(git(w, 'log', '-1', '--format=%s', '--name-only').trim(), 'second\n\npart/b.txt');
+});
+
 test('the configuration of a repository stays as it is, and the reply says so', { skip: noMounts }, async (t) => {
   const w = await workspace(t, { files: { 'a.txt': 'one\n' }, repository: true });
   git(w, 'branch', 'other');

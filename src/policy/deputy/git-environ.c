@@ -85,6 +85,8 @@ void git_environment(const struct git_call *call, const char **overrides, size_t
     deputy_env_set(base, "GIT_ASKPASS", "");
     deputy_env_set(base, "SSH_ASKPASS_REQUIRE", "never");
     deputy_env_set(base, "GIT_TERMINAL_PROMPT", "0");
+    /* In a sandbox the workspace is a mount; its repository may begin above. */
+    deputy_env_set(base, "GIT_DISCOVERY_ACROSS_FILESYSTEM", "1");
     deputy_env_set(base, "GIT_PROXY_COMMAND", "");
     deputy_env_set(base, "GIT_ALLOW_PROTOCOL",
             !talks             ? ""
