@@ -159,8 +159,12 @@ int main(int argc, char **argv)
     log_init(NAME);
     /* Letters beyond ASCII have a case and a class; read before the confinement. */
     setlocale(LC_CTYPE, "C.UTF-8");
-    int status = argc > 1 && !strcmp(argv[1], "--shell")
-                         ? worker_shell_main(argc - 1, argv + 1)
-                         : serve_main();
+    int status;
+    if (argc > 1 && !strcmp(argv[1], "--shell"))
+        status = worker_shell_main(argc - 1, argv + 1);
+    else if (argc > 1 && !strcmp(argv[1], "--analyse"))
+        status = worker_analyse_main();
+    else
+        status = serve_main();
     _exit(status); /* at once: nothing is left to flush, and the filter is strict */
 }

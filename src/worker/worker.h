@@ -35,4 +35,7 @@ worker_tool_fn worker_fs_append, worker_fs_delete, worker_fs_find, worker_fs_gre
 /* paddock-worker --shell ...: the shell for a person or a pipe instead of a server. */
 int worker_shell_main(int argc, char **argv);
 
+/* paddock-worker --analyse: the script on stdin, taken apart and not run, as JSON. */
+int worker_analyse_main(void);
+
 #endif
