@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "cli/cli.h"
 #include "cli/flags.h"
+#include "cli/policy-script.h"
 #include "policy/command.h"
 #include "policy/config/config.h"
 #include "policy/place.h"
@@ -23,16 +24,21 @@ static const char usage[] =
         "                            [--env NAME=VALUE]... -- COMMAND [ARGUMENT]...\n"
         "       paddock policy test  [--workspace DIR] [--json] --read PATH\n"
         "       paddock policy test  [--workspace DIR] [--json] --write PATH\n"
+        "       paddock policy test  [--workspace DIR] [--json] [--cwd DIR] --script "
+        "FILE\n"
         "\n"
         "show   prints the policy in force as TOML, each line with where it is set\n"
         "check  reads it and says what is wrong; the status is 0 if nothing is\n"
         "test   says whether run_shell would start the command, or a tool read or write\n"
-        "       the file, and by which rule; the status is 0 if so, and 1 if not\n"
+        "       the file, and by which rule; the status is 0 if so, and 1 if not.\n"
+        "       --script asks for each command and redirect of a shell script ('-': "
+        "from\n"
+        "       standard input); the status is 0 if none of them is refused\n"
         "\n"
         "The workspace is the current folder unless --workspace names one.\n";
 
 struct options {
-    const char *verb, *workspace, *cwd, *read, *write;
+    const char *verb, *workspace, *cwd, *read, *write, *script;
     bool json;
     struct str *words; /* of the command, then NAME=VALUE: room for all of argv */
     size_t word_count;
@@ -61,6 +67,12 @@ static bool set_read(void *user, const char *value, struct error *err UNUSED)
 static bool set_write(void *user, const char *value, struct error *err UNUSED)
 {
     ((struct options *)user)->write = value;
+    return true;
+}
+
+static bool set_script(void *user, const char *value, struct error *err UNUSED)
+{
+    ((struct options *)user)->script = value;
     return true;
 }
 
@@ -96,11 +108,12 @@ static const struct flag table[] = {
     { "--help", false, NULL },
     { "--json", false, set_json },
     { "--read", true, set_read },
+    { "--script", true, set_script },
     { "--workspace", true, set_workspace },
     { "--write", true, set_write },
 };
 
-static void print_json(json_t *value)
+void policy_print_json(json_t *value)
 {
     auto_buf text = BUF(MAX_TEXT);
     json_write(value, &text);
@@ -175,7 +188,7 @@ static int check(const struct options *o)
     struct error err = { 0 };
     if (!load(o, arena, &policy, &err)) {
         if (o->json)
-            print_json(json_pack(
+            policy_print_json(json_pack(
                     "{s:b, s:o}", "ok", false, "error", json_text(str_of(err.message))));
         return o->json ? 1 : cli_fail(NAME, 1, &err);
     }
@@ -183,14 +196,14 @@ static int check(const struct options *o)
         print_check(policy);
         return 0;
     }
-    print_json(json_pack("{s:b, s:o, s:s, s:s?, s:o, s:o}", "ok", true, "workspace",
-            json_text(policy->workspace), "base", policy->base, "overlay",
+    policy_print_json(json_pack("{s:b, s:o, s:s, s:s?, s:o, s:o}", "ok", true,
+            "workspace", json_text(policy->workspace), "base", policy->base, "overlay",
             policy->overlay, "commands", sections_json(policy), "warnings",
             warnings_json(policy)));
     return 0;
 }
 
-static json_t *refusal_json(const struct refusal *why)
+json_t *policy_refusal_json(const struct refusal *why)
 {
     return json_pack("{s:b, s:s, s:o, s:o, s:s?, s:i, s:o}", "allowed", false, "code",
             why->code, "what", json_text(buf_str(&why->what)), "rule",
@@ -202,7 +215,7 @@ static int report_refusal(const struct options *o, const struct refusal *why)
 {
     auto_buf text = BUF(MAX_TEXT);
     if (o->json) {
-        print_json(refusal_json(why));
+        policy_print_json(policy_refusal_json(why));
         return 1;
     }
     buf_add(&text, STR("refused: "));
@@ -214,12 +227,12 @@ static int report_refusal(const struct options *o, const struct refusal *why)
 
 /* The allow pattern that let the arguments through; NULL: none was needed. */
 static const struct policy_regex *find_allow(
-        const struct options *o, const struct policy_shell *section)
+        const struct policy_shell *section, const struct str *args, size_t count)
 {
     auto_buf joined = BUF(MAX_TEXT);
-    for (size_t i = 1; i < o->word_count; i++) {
-        buf_add(&joined, i > 1 ? STR(" ") : STR(""));
-        buf_add(&joined, o->words[i]);
+    for (size_t i = 0; i < count; i++) {
+        buf_add(&joined, i ? STR(" ") : STR(""));
+        buf_add(&joined, args[i]);
     }
     for (size_t i = 0; section->mode == MODE_DENY && i < section->allow.count; i++)
         if (pyre_match(section->allow.items[i].pattern, PYRE_MATCH, buf_str(&joined)) ==
@@ -228,10 +241,10 @@ static const struct policy_regex *find_allow(
     return NULL;
 }
 
-static void write_rule(const struct options *o, const struct policy_shell *section,
-        struct buf *out, struct origin *origin)
+void policy_write_rule(const struct policy_shell *section, const struct str *args,
+        size_t count, struct buf *out, struct origin *origin)
 {
-    const struct policy_regex *allow = find_allow(o, section);
+    const struct policy_regex *allow = find_allow(section, args, count);
     *origin = allow ? allow->origin : section->origin;
     if (allow)
         buf_addf(out, "[shell.%.*s] allow '%.*s'", STR_ARG(section->name),
@@ -269,7 +282,7 @@ static json_t *plan_json(const struct options *o, const struct command_plan *pla
 {
     auto_buf rule = BUF(MAX_TEXT);
     struct origin origin;
-    write_rule(o, plan->section, &rule, &origin);
+    policy_write_rule(plan->section, o->words + 1, o->word_count - 1, &rule, &origin);
     const char *const *ours = (const char *const *)environ;
     return json_pack(
             "{s:b, s:o, s:s?, s:i, s:s?, s:o, s:o, s:s, s:s, s:b, s:b, s:o, s:o, "
@@ -371,7 +384,7 @@ static int test_command(const struct options *o, const struct policy *policy,
     if (!o->json)
         print_plan(report, &origin);
     else
-        print_json(json_incref(report));
+        policy_print_json(json_incref(report));
     json_decref(report);
     return 0;
 }
@@ -393,7 +406,7 @@ static int test_path(const struct options *o, const struct policy *policy,
     if (!path_allowed(paths, place.path, o->read ? PATH_READ : PATH_WRITE, &why))
         return report_refusal(o, &why);
     if (o->json) {
-        print_json(
+        policy_print_json(
                 json_pack("{s:b, s:o}", "allowed", true, "path", json_text(place.path)));
         return 0;
     }
@@ -402,20 +415,40 @@ static int test_path(const struct options *o, const struct policy *policy,
     return 0;
 }
 
+static int test_script(const struct options *o, const struct policy *policy,
+        const struct path_policy *paths, struct arena *arena)
+{
+    const struct policy_script script = { .file = o->script,
+        .cwd = o->cwd,
+        .json = o->json,
+        .policy = policy,
+        .paths = paths,
+        .commands = command_policy_create(policy, paths, environ, arena) };
+    return policy_script_test(&script, arena);
+}
+
 static int test(const struct options *o)
 {
     auto_arena *arena = arena_create();
     struct policy *policy;
     struct error err = { 0 };
-    unsigned questions = (o->read != NULL) + (o->write != NULL) + (o->word_count > 0);
+    unsigned questions = (o->read != NULL) + (o->write != NULL) + (o->script != NULL) +
+                         (o->word_count > 0);
     if (questions != 1) {
         error_set(&err, ERR_INVALID,
-                "one question: -- COMMAND [ARGUMENT]..., --read PATH or --write PATH");
+                "one question: -- COMMAND [ARGUMENT]..., --read PATH, --write PATH or "
+                "--script FILE");
+        return cli_fail(NAME, 2, &err);
+    }
+    if (o->script && o->env_count) {
+        error_set(&err, ERR_INVALID, "--env is for one command, not for a script");
         return cli_fail(NAME, 2, &err);
     }
     if (!load(o, arena, &policy, &err))
         return cli_fail(NAME, 1, &err);
     struct path_policy *paths = path_policy_create(policy, arena);
+    if (o->script)
+        return test_script(o, policy, paths, arena);
     return o->word_count ? test_command(o, policy, paths, arena)
                          : test_path(o, policy, paths, arena);
 }
@@ -429,7 +462,7 @@ static int run_verb(const struct options *o)
         return test(o);
     if (strcmp(verb, "show") != 0 && strcmp(verb, "check") != 0)
         error_set(&err, ERR_INVALID, "show, check or test; see --help");
-    else if (o->word_count || o->read || o->write || o->cwd || o->env_count)
+    else if (o->word_count || o->read || o->write || o->script || o->cwd || o->env_count)
         error_set(&err, ERR_INVALID, "that is a question for test; see --help");
     if (err.code)
         return cli_fail(NAME, 2, &err);
