@@ -2,10 +2,12 @@
 
 #include "python/caller.h"
 #include "python/import-rules.h"
+#include "python/inner-attributes.h"
 #include "python/module-leaks.h"
 #include "python/module-table.h"
 #include "python/module-view.h"
 #include "python/overrides.h"
+#include "python/own-builtins.h"
 #include "python/reflect.h"
 #include "python/replace.h"
 #include "python/restrict.h"
@@ -14,6 +16,7 @@
 
 /* Modules that a snippet gets something of our own for. */
 static const struct stand_in stand_ins[] = {
+    { "builtins", own_builtins },
     { "os", os_view_create },
     { "subprocess", subprocess_view_create },
     { "sys", sys_view_create },
@@ -296,6 +299,7 @@ static bool make_stand_ins(void)
 
 bool imports_init(void)
 {
-    return make_stand_ins() && overrides_init() && module_leaks_init() &&
-           module_view_init() && module_table_init() && take_over() && reflect_init();
+    return overrides_init() && module_leaks_init() && module_view_init() &&
+           module_table_init() && take_over() && reflect_init() &&
+           inner_attributes_init() && make_stand_ins();
 }

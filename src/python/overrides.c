@@ -1,6 +1,7 @@
 #include "python/overrides.h"
 
 #include "python/imports.h"
+#include "python/own-builtins.h"
 
 #define FOLDER "/.pyddock/import-overrides/"
 
@@ -116,8 +117,7 @@ static PyObject *compile_shim(const struct python_shim *shim, PyObject *file)
 static PyObject *new_module(PyObject *name, PyObject *file)
 {
     PyObject *module = PyModule_NewObject(name);
-    auto_ref *word = PyUnicode_FromString("builtins");
-    auto_ref *builtins = word ? PyImport_GetModule(word) : NULL;
+    auto_ref *builtins = own_builtins();
     if (module && builtins &&
             !PyDict_SetItemString(PyModule_GetDict(module), "__builtins__", builtins) &&
             !PyDict_SetItemString(PyModule_GetDict(module), "__file__", file))

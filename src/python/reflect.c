@@ -12,37 +12,57 @@ static struct {
     newfunc new_attrgetter;
 } real;
 
-/* Functions of the library that get attributes by names that they are given. */
+/* Functions of the library that get attributes by names that they are given: these say
+ * so.  The others pass over what has no value. */
 static const struct {
-    const char *file;     /* the end of its path */
-    const char *function; /* NULL: all in it */
+    const char *file; /* the end of its path */
+    const char *except;
 } deputies[] = {
     { "/argparse.py", NULL },
-    { "/inspect.py", "_getmembers" }, /* passes over what has no value */
     { "/logging/config.py", NULL },
     { "/string.py", NULL },
     { "/unittest/mock.py", "_mock_add_spec" },
-    { "/unittest/mock.py", NULL },
 };
 
 enum asker { ASKER_LIBRARY, ASKER_SNIPPET, ASKER_LISTING };
 
-static enum asker asker_of(PyCodeObject *code)
+static bool holds(PyObject *tuple, PyObject *name)
 {
-    for (size_t i = 0; i < ARRAY_LEN(deputies); i++) {
-        const char *file = PyUnicode_AsUTF8(code->co_filename);
-        if (file && str_ends(str_of(file), str_of(deputies[i].file)) &&
-                (!deputies[i].function || !PyUnicode_CompareWithASCIIString(
-                                                  code->co_name, deputies[i].function)))
-            return deputies[i].function ? ASKER_LISTING : ASKER_SNIPPET;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); i++) {
+        PyObject *item = PyTuple_GET_ITEM(tuple, i);
+        if (PyUnicode_Check(item) ? !PyUnicode_Compare(item, name)
+                                  : PyTuple_Check(item) && holds(item, name))
+            return true;
     }
-    PyErr_Clear();
-    return ASKER_LIBRARY;
+    return false;
 }
 
-/* A snippet asks, or has one of those ask, or had the library call what it gave it.
- * `function` is NULL where an attribute is named. */
-static enum asker who_asks(const char *function)
+/* Then it asks for just this by itself, and is not told to. */
+static bool mentions(PyCodeObject *code, PyObject *name)
+{
+    static const char has_subclasses[] = "<frozen abc>"; /* in C */
+    return holds(code->co_names, name) || holds(code->co_consts, name) ||
+           (!PyUnicode_CompareWithASCIIString(code->co_filename, has_subclasses) &&
+                   !PyUnicode_CompareWithASCIIString(name, "__subclasses__"));
+}
+
+static enum asker asker_of(PyCodeObject *code, PyObject *name)
+{
+    if (mentions(code, name))
+        return ASKER_LIBRARY;
+    const char *file = PyUnicode_AsUTF8(code->co_filename);
+    for (size_t i = 0; file && i < ARRAY_LEN(deputies); i++)
+        if (str_ends(str_of(file), str_of(deputies[i].file)) &&
+                (!deputies[i].except || PyUnicode_CompareWithASCIIString(
+                                                code->co_name, deputies[i].except)))
+            return ASKER_SNIPPET;
+    PyErr_Clear();
+    return ASKER_LISTING;
+}
+
+/* A snippet asks, or has the library ask, or had it call what it gave it.  `function` is
+ * NULL where an attribute is named. */
+static enum asker who_asks(const char *function, PyObject *name)
 {
     if (!guard.armed || guard_is_inside())
         return ASKER_LIBRARY;
@@ -55,9 +75,14 @@ static enum asker who_asks(const char *function)
         return ASKER_SNIPPET;
     PyFrameObject *frame = PyEval_GetFrame(); /* borrowed */
     PyCodeObject *code = frame ? PyFrame_GetCode(frame) : NULL;
-    enum asker asker = code ? asker_of(code) : ASKER_LIBRARY;
+    enum asker asker = code ? asker_of(code, name) : ASKER_LIBRARY;
     Py_XDECREF(code);
     return asker;
+}
+
+bool reflect_is_for_snippet(PyObject *name)
+{
+    return who_asks(NULL, name) != ASKER_LIBRARY;
 }
 
 static void refuse(const char *function, const struct policy_text *blocked)
@@ -88,7 +113,7 @@ static bool check(const char *function, PyObject *name)
     const struct policy_text *blocked = find(name);
     if (LIKELY(!blocked))
         return !PyErr_Occurred();
-    enum asker asker = who_asks(function);
+    enum asker asker = who_asks(function, name);
     if (asker == ASKER_SNIPPET)
         refuse(function, blocked);
     else if (asker == ASKER_LISTING)
@@ -176,6 +201,12 @@ static int blocked_set(PyObject *self, PyObject *object, PyObject *value)
     return permits(b) ? Py_TYPE(b->real)->tp_descr_set(b->real, object, value) : -1;
 }
 
+static PyObject *blocked_call(PyObject *self, PyObject *args, PyObject *keywords)
+{
+    const struct blocked *b = (struct blocked *)self;
+    return permits(b) ? PyObject_Call(b->real, args, keywords) : NULL;
+}
+
 static void blocked_dealloc(PyObject *self)
 {
     Py_XDECREF(((struct blocked *)self)->real);
@@ -194,9 +225,21 @@ static PyTypeObject blocked_type = {
     .tp_dealloc = blocked_dealloc,
 };
 
+/* Of a method: there is nothing to set. */
+static PyTypeObject blocked_method_type = {
+    .ob_base = { PyObject_HEAD_INIT(NULL) 0 },
+    .tp_name = "paddock.method",
+    .tp_basicsize = sizeof(struct blocked),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION |
+                Py_TPFLAGS_IMMUTABLETYPE,
+    .tp_call = blocked_call,
+    .tp_descr_get = blocked_get,
+    .tp_dealloc = blocked_dealloc,
+};
+
 /*
  * Only attributes that the interpreter itself never asks for by name: isinstance() and
- * dir() use __subclasses__ and __bases__ on behalf of whoever calls them.
+ * dir() use __bases__ on behalf of whoever calls them.
  */
 static const struct {
     PyTypeObject *type;
@@ -213,6 +256,7 @@ static const struct {
     { &PyGen_Type, "gi_frame" },
     { &PyCoro_Type, "cr_frame" },
     { &PyAsyncGen_Type, "ag_frame" },
+    { &PyType_Type, "__subclasses__" },
 };
 
 static bool block(PyTypeObject *type, const char *text)
@@ -221,7 +265,8 @@ static bool block(PyTypeObject *type, const char *text)
     PyObject *descriptor = name ? PyDict_GetItemWithError(type->tp_dict, name) : NULL;
     if (!descriptor || !find(name))
         return !PyErr_Occurred(); /* not there, or not in the list */
-    struct blocked *b = PyObject_New(struct blocked, &blocked_type);
+    struct blocked *b = PyObject_New(struct blocked,
+            Py_TYPE(descriptor)->tp_descr_set ? &blocked_type : &blocked_method_type);
     if (!b)
         return false;
     b->real = Py_NewRef(descriptor);
@@ -265,7 +310,8 @@ bool reflect_init(void)
         PyCFunction *old;
     } functions[] = { { "getattr", get, &real.getattr },
         { "setattr", set, &real.setattr }, { "delattr", delete, &real.delattr } };
-    if (!collect_names() || PyType_Ready(&blocked_type))
+    if (!collect_names() || PyType_Ready(&blocked_type) ||
+            PyType_Ready(&blocked_method_type))
         return false;
     for (size_t i = 0; i < ARRAY_LEN(functions); i++)
         if (!replace_function("builtins", functions[i].name, METH_FASTCALL,

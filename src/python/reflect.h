@@ -13,4 +13,8 @@
 /* Once, after the preload. */
 MUST_CHECK bool reflect_init(void);
 
+/* Does a snippet get an attribute of this name, or have the library get it?  What the
+ * library gets by itself has the name in its code. */
+bool reflect_is_for_snippet(PyObject *name);
+
 #endif

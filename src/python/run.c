@@ -2,6 +2,7 @@
 
 #include "python/ending.h"
 #include "python/imports.h"
+#include "python/own-builtins.h"
 #include "python/results.h"
 #include "python/rules.h"
 #include "python/seal.h"
@@ -185,7 +186,7 @@ static PyObject *make_namespace(void)
 {
     PyObject *module = PyImport_AddModule("__main__"); /* borrowed */
     PyObject *names = module ? PyModule_GetDict(module) : NULL;
-    auto_ref *builtins = PyImport_ImportModule("builtins");
+    auto_ref *builtins = own_builtins();
     auto_ref *file = PyUnicode_FromString(SNIPPET_NAME);
     if (!names || !builtins || !file)
         return NULL;
