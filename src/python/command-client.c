@@ -84,6 +84,7 @@ static void take_reply(const json_t *reply)
         h->state = ENDED;
         h->status = (int)json_integer_value(ended);
     } else if (refused) {
+        guard_note_text(json_get_str(reply, "rule", STR("command")));
         set_failure(h, 0, json_str(refused));
     } else if (error) {
         set_failure(

@@ -26,6 +26,12 @@ bool guard_is_inside(void)
     return depth > 0;
 }
 
+void guard_note_text(struct str rule)
+{
+    if (!first_rule.len)
+        buf_add(&first_rule, rule);
+}
+
 void guard_note_rule(struct str rule, const struct origin *origin)
 {
     if (first_rule.len)

@@ -53,6 +53,9 @@ PyObject *guard_refuse(PyObject *type, const struct refusal *why);
 /* Something was refused that is told in other ways than by guard_refuse(). */
 void guard_note_rule(struct str rule, const struct origin *origin);
 
+/* The same, of a rule whose place is written with it. */
+void guard_note_text(struct str rule);
+
 /* The rule of the first refusal of this process, with its place, or "". */
 struct str guard_first_rule(void);
 

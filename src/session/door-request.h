@@ -8,8 +8,9 @@
  * and what it is told, in any order between different ids:
  *
  *   {"id":1,"started":true}           its answer to a spawn, or one of these two:
- *   {"id":1,"refused":"..."}          the text of a refusal; with "unknown":true if no
- *                                     section of the policy is for that name
+ *   {"id":1,"refused":"...","rule":"..."}   the text of a refusal, and the rule with its
+ *                                     place; with "unknown":true if no section of the
+ *                                     policy is for that name
  *   {"id":1,"errno":2,"text":"..."}   why it could not be started
  *   {"id":1,"ended":256,"notes":""}   later: its status as from waitpid()
  *

@@ -14,6 +14,7 @@
 #define MAX_A_TURN 8                  /* requests, before the loop gets its turn again */
 #define GRACE_MS   3000               /* the helper's own end comes first */
 #define MAX_TEXT   ((size_t)16 << 10) /* of a reply; six times that as JSON at most */
+#define MAX_RULE   ((size_t)2 << 10)
 #define MAX_REPLY  DOOR_REQUEST_MAX
 #define MAX_WHOLE  ((size_t)1 << 17) /* of a text before it is cut */
 
@@ -161,12 +162,23 @@ static void reply(struct door_line *r, json_t *json)
         send_replies(r);
 }
 
+/* The rule and its place, as records tell it. */
+static json_t *rule_of(const struct refusal *why)
+{
+    auto_buf text = BUF(MAX_RULE);
+    struct str rule = buf_str(&why->rule);
+    buf_add(&text, rule.len ? rule : str_of(why->code));
+    buf_addc(&text, ' ');
+    origin_write(&why->origin, &text);
+    return json_text(buf_str(&text));
+}
+
 static void reply_refused(struct door_line *r, int64_t id, const struct refusal *why)
 {
     auto_buf text = BUF(MAX_WHOLE);
     refusal_write(why, &text);
-    json_t *json = json_pack("{s:I, s:o}", "id", (json_int_t)id, "refused",
-            json_text(str_sub(buf_str(&text), 0, MAX_TEXT)));
+    json_t *json = json_pack("{s:I, s:o, s:o}", "id", (json_int_t)id, "refused",
+            json_text(str_sub(buf_str(&text), 0, MAX_TEXT)), "rule", rule_of(why));
     if (!strcmp(why->code, "command"))
         json_object_set_new(json, "unknown", json_true());
     reply(r, json);

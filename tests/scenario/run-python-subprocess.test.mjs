@@ -74,6 +74,7 @@ test('refusals are those of run_shell, and nothing is started', { skip }, async 
     assert.match(inside.text, /^PermissionError: /m, inside.text);
     assert.ok(inside.text.includes(rule), `${inside.text}\n${rule}`);
     assert.match(inside.text, /EXIT CODE: 1 ---$/);
+    assert.equal(inside.isError, direct.isError, 'a refusal is one wherever it is met');
   }
   assert.deepEqual(await snapshot(w.root), before);
 });

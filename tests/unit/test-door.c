@@ -245,6 +245,7 @@ static void test_environment(void **state UNUSED)
     expect(&f, "{\"id\":1,\"ended\":0,\"notes\":\"\"}");
     request(&f, "{\"spawn\":2,\"argv\":[\"env\"],\"env\":[[\"A\",\"../x\"]]}", NULL);
     expect_part(&f, "\"refused\":\"setting the variable 'A' is not permitted");
+    assert_non_null(strstr(f.reply, "\"rule\":\"["));
     end(&f);
 }
 
