@@ -22,6 +22,7 @@ struct serve {
             *launcher; /* programs; the second is NULL if nothing is to be started */
     struct toolset *tools;
     struct interpreter *interpreter; /* NULL: no tool needs it */
+    struct door *door;               /* of the shell; NULL: it starts no programs */
     struct dispatch *dispatch;
     struct mcp *mcp; /* NULL: closed */
     struct stdio *stdio;
@@ -35,6 +36,7 @@ static void stop(struct serve *s, unsigned grace_ms)
         return;
     mcp_close(TAKE(s->mcp));
     dispatch_destroy(TAKE(s->dispatch));
+    door_destroy(TAKE(s->door));
     interpreter_close(TAKE(s->interpreter));
     stdio_close(s->stdio, grace_ms);
     for (size_t i = 0; i < ARRAY_LEN(signals); i++)
@@ -129,6 +131,32 @@ static struct run_python_config open_python(
     return *interpreter_config(s->interpreter);
 }
 
+/* Whether commands of the shell may be approved programs. */
+static bool shell_has_programs(const struct serve *s, const struct serve_config *config)
+{
+    return toolset_has_place(s->tools, TOOL_IN_SHELL) && config->tools.policy &&
+           config->tools.policy->has_shell;
+}
+
+static struct door *open_door(struct serve *s, const struct serve_config *config)
+{
+    const struct door_config door = { .loop = &s->loop,
+        .launcher = s->launcher,
+        .policy = config->tools.policy,
+        .paths = config->paths,
+        .commands = config->commands,
+        .audit = config->audit,
+        .pipes_only = true };
+    return door_create(&door);
+}
+
+static struct str write_setup(const struct setup *setup, struct arena *arena)
+{
+    auto_buf json = BUF(WIRE_MAX_MESSAGE / 2);
+    setup_write(setup, &json);
+    return arena_str(arena, buf_str(&json));
+}
+
 static struct dispatch *open_dispatch(
         struct serve *s, const struct serve_config *config, struct arena *arena)
 {
@@ -143,10 +171,16 @@ static struct dispatch *open_dispatch(
     };
     session.worker.fds = root_fds(&setup, arena, roots, &session.worker.fd_count);
     setup.roots = roots;
-    auto_buf json = BUF(WIRE_MAX_MESSAGE / 2);
-    setup_write(&setup, &json);
-    session.setup = arena_str(arena, buf_str(&json));
+    session.setup = write_setup(&setup, arena);
+    struct str door_setup = session.setup;
+    if (shell_has_programs(s, config)) {
+        s->door = open_door(s, config);
+        setup.door = HELPER_FIRST_FD + (int)session.worker.fd_count;
+        door_setup = write_setup(&setup, arena);
+    }
     const struct dispatch_config dispatch = { .worker = session,
+        .door = s->door,
+        .door_setup = door_setup,
         .tools = s->tools,
         .commands = { .loop = &s->loop,
                 .launcher = s->launcher,
@@ -167,7 +201,8 @@ static bool prepare(struct serve *s, const struct serve_config *config, struct e
             !helper_find(WORKER, &s->worker, err))
         return false;
     bool starts = toolset_has_place(s->tools, TOOL_IN_SERVER) ||
-                  toolset_has_place(s->tools, TOOL_IN_PYTHON);
+                  toolset_has_place(s->tools, TOOL_IN_PYTHON) ||
+                  shell_has_programs(s, config);
     if (starts && !helper_find(LAUNCHER, &s->launcher, err))
         return false;
     uv_loop_init(&s->loop);

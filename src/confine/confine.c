@@ -75,6 +75,7 @@ static void restrict_calls(
     struct seccomp_profile profile = {
         .may_write = has_writable_root(request),
         .interpreter = request->interpreter,
+        .passes_descriptors = request->passes_descriptors,
         .network = request->network,
         .by_path = has_view,
         .truncates = has_view || (status->landlock_abi >= 3 && !status->landlock_error),

@@ -47,8 +47,10 @@ struct confine_request {
     size_t root_count;
     /* The view that was entered before, or NULL; what it says is tried. */
     const struct view_request *view;
-    bool interpreter;       /* it may do what libraries of Python expect, see above */
-    bool network;           /* an interpreter that is a client of the internet */
+    bool interpreter; /* it may do what libraries of Python expect, see above */
+    bool network;     /* an interpreter that is a client of the internet */
+    /* It sends descriptors on a socket that it has (an interpreter may anyway). */
+    bool passes_descriptors;
     bool no_capabilities;   /* not even those that decide about files */
     uint64_t max_memory;    /* bytes of private memory; 0: no limit */
     uint64_t max_file_size; /* no file may grow beyond it (EFBIG); 0: no limit */

@@ -44,6 +44,7 @@ MUST_CHECK int landlock_restrict(
 /* seccomp.c: install the filter of a worker, or of an interpreter; needs no_new_privs. */
 struct seccomp_profile {
     bool may_write; /* else no modes, owners, times and attributes are changed either */
+    bool passes_descriptors;
     bool interpreter;
     /* Of an interpreter: */
     bool network;

@@ -167,6 +167,14 @@ static void refuse_metadata(struct filter_rule *rules, size_t count)
                 rules[i] = (struct filter_rule){ .nr = metadata[j], .refused = EPERM };
 }
 
+/* sendmsg on a socket that is connected: there is no other. */
+static void allow_sendmsg(struct filter_rule *rules, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (rules[i].nr == __NR_sendmsg)
+            rules[i].refused = 0;
+}
+
 static size_t collect_rules(
         struct filter_rule *rules, const struct seccomp_profile *profile)
 {
@@ -177,6 +185,8 @@ static size_t collect_rules(
         rules[count++] = (struct filter_rule){ .nr = refused[i], .refused = EPERM };
     for (size_t i = 0; i < ARRAY_LEN(conditional); i++)
         rules[count++] = conditional[i];
+    if (profile->passes_descriptors)
+        allow_sendmsg(rules, count);
     if (profile->interpreter)
         count = seccomp_say_python(rules, count, profile);
     if (!profile->may_write)

@@ -4,6 +4,8 @@
 
 #include <limits.h>
 
+#define MAX_DOOR (SETUP_FIRST_ROOT_FD + SETUP_MAX_ROOTS)
+
 static const char *const kind_names[] = {
     [SETUP_LOCAL] = "local", [SETUP_MEMORY] = "memory"
 };
@@ -41,6 +43,8 @@ void setup_write(const struct setup *s, struct buf *out)
     json_object_set_new(object, "events", json_boolean(s->events));
     json_object_set_new(object, "hashes", json_boolean(s->hashes));
     json_object_set_new(object, "programs", json_boolean(s->programs));
+    if (s->door)
+        json_object_set_new(object, "door", json_integer(s->door));
     json_write(object, out);
     json_decref(object);
 }
@@ -172,6 +176,8 @@ static bool parse_fields(
     out->events = json_is_true(json_object_get(object, "events"));
     out->hashes = json_is_true(json_object_get(object, "hashes"));
     out->programs = json_is_true(json_object_get(object, "programs"));
+    json_int_t door = json_integer_value(json_object_get(object, "door"));
+    out->door = door > 0 && door <= MAX_DOOR ? (int)door : 0;
     return take_text(object, "name", arena, &out->name, err) &&
            take_positive(object, "max_output", &out->max_output, err) &&
            take_positive(object, "timeout_ms", &out->timeout_ms, err) &&

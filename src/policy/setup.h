@@ -48,6 +48,7 @@ struct setup {
     bool events;                     /* each use of a file is noted (`serve --debug`) */
     bool hashes;                     /* of files that are replaced, before and after */
     bool programs;                   /* there is a tool run_shell beside the shell */
+    int door; /* the socket where the shell asks for programs; 0: it has none */
 };
 
 /* Append the JSON. */

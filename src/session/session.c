@@ -4,7 +4,9 @@
 #include "broker/problems.h"
 #include "session/worker.h"
 
+#include <errno.h>
 #include <stdio.h>
+#include <sys/socket.h>
 
 #define START_MS      30000 /* a worker that is not ready by then is stuck */
 #define CANCEL_ASK_MS 50    /* between two requests to stop a cancelled call... */
@@ -23,6 +25,7 @@ struct session {
     struct session_config config;
     uv_timer_t timer; /* one wait at a time: start, late call, cancelled call */
     struct worker *worker;
+    struct door_line *line;     /* the worker's way to programs, or NULL */
     bool ready;                 /* the worker takes calls */
     bool used;                  /* it has run a call: there is state to lose */
     bool problems_told;         /* unless that is shared */
@@ -140,6 +143,8 @@ static void on_reply(void *user, bool is_error, struct str text, struct str note
     struct session *s = user;
     struct session_call *call = TAKE(s->running);
     uv_timer_stop(&s->timer);
+    if (s->line)
+        door_rest(s->line);
     answer(s, call, is_error, text, notes);
     go_on(s);
 }
@@ -160,12 +165,19 @@ static void answer_lost_call(struct session *s, const char *why)
     answer(s, TAKE(s->running), true, buf_str(&text), STR(""));
 }
 
+static void close_line(struct session *s)
+{
+    if (s->line)
+        door_close(TAKE(s->line));
+}
+
 static void on_ended(void *user, const char *why)
 {
     struct session *s = user;
     bool was_ready = s->ready;
     uv_timer_stop(&s->timer);
     worker_destroy(TAKE(s->worker));
+    close_line(s);
     s->ready = false;
     bool lost = s->used && !s->config.stateless;
     s->used = false;
@@ -180,13 +192,42 @@ static void on_ended(void *user, const char *why)
 
 static const struct worker_events events = { on_ready, on_reply, on_ended };
 
+static bool start_worker(
+        struct session *s, const struct helper_spec *spec, struct error *err)
+{
+    return worker_start(s->config.loop, spec, s->config.setup, s->config.max_reply,
+            &events, s, &s->worker, err);
+}
+
+/* With one descriptor more, its way to the door. */
+static bool start_with_door(struct session *s, struct error *err)
+{
+    int ends[2];
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends))
+        return error_errno(err, errno, "cannot make a socket pair");
+    auto_fd int ours = ends[0];
+    auto_fd int theirs = ends[1];
+    struct helper_spec spec = s->config.worker;
+    auto_free int *fds = xmalloc((spec.fd_count + 1) * sizeof(*fds));
+    if (spec.fd_count)
+        memcpy(fds, spec.fds, spec.fd_count * sizeof(*fds));
+    fds[spec.fd_count++] = theirs;
+    spec.fds = fds;
+    if (!start_worker(s, &spec, err))
+        return false;
+    s->line = door_open(s->config.door, ours, s->config.timeout_ms);
+    ours = -1;
+    door_rest(s->line);
+    return true;
+}
+
 void session_warm(struct session *s)
 {
     struct error err;
     if (s->worker)
         return;
-    if (worker_start(s->config.loop, &s->config.worker, s->config.setup,
-                s->config.max_reply, &events, s, &s->worker, &err)) {
+    if (s->config.door ? start_with_door(s, &err)
+                       : start_worker(s, &s->config.worker, &err)) {
         wait_ms(s, START_MS);
         return;
     }
@@ -205,6 +246,8 @@ static void pump(struct session *s)
     }
     struct session_call *call = s->running = take_first(s);
     s->used = true;
+    if (s->line)
+        door_resume(s->line, s->config.timeout_ms);
     worker_call(
             s->worker, str_of(call->tool), (struct str){ call->args, call->args_len });
     wait_ms(s, (uint64_t)s->config.timeout_ms + LATE_GRACE_MS);
@@ -289,6 +332,7 @@ void session_destroy(struct session *s)
     if (!s)
         return;
     worker_destroy(s->worker);
+    close_line(s);
     if (s->running)
         free_call(s, s->running);
     while (s->first)

@@ -10,6 +10,7 @@
 #define SESSION_SESSION_H
 
 #include "broker/spawn.h"
+#include "session/door.h"
 
 #include <uv.h>
 
@@ -25,6 +26,9 @@ struct session_config {
     uv_loop_t *loop;
     struct helper_spec worker; /* all it points to outlives the session */
     struct str setup;          /* JSON of policy/setup.h; outlives the session */
+    /* Where the worker asks for programs, on the descriptor after those of `worker`;
+     * NULL: it has no such descriptor. */
+    struct door *door;
     unsigned timeout_ms;   /* the worker ends a call itself then; we kill it 2 s later */
     size_t max_reply;      /* bytes */
     bool stateless;        /* no call depends on another one: nothing is lost */

@@ -57,6 +57,12 @@ int exec_builtin(struct shell *sh, const struct command *command, int argc, char
  * message: not found. */
 int exec_lookup(struct shell *sh, int argc, char **argv, bool no_functions);
 
+/*
+ * run-program.c: run a real program, on the shell's descriptors.  False: nobody knows one
+ * of that name, and nothing was said.  A refusal is status 126.
+ */
+MUST_CHECK bool exec_program(struct shell *sh, int argc, char **argv, int *status);
+
 /* A builtin by name, or as /bin/NAME; NULL: there is none. */
 const struct command *exec_find_builtin(const char *name);
 

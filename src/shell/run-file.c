@@ -84,7 +84,11 @@ static const char *no_programs(struct shell *sh)
 {
     static const char none[] =
             "no program can be started here, only builtins and scripts";
-    const char *others = sh->session->programs;
+    static const char not_approved[] =
+            "no section of the policy is for a program of that name";
+    if (sh->session->programs)
+        return not_approved;
+    const char *others = sh->session->elsewhere;
     return others ? arena_printf(sh->arena, "%s; %s starts those that are approved", none,
                             others)
                   : none;

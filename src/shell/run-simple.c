@@ -291,10 +291,16 @@ int exec_lookup(struct shell *sh, int argc, char **argv, bool no_functions)
             no_functions ? NULL : functions_find(sh->functions, str_of(argv[0]));
     if (fn)
         return exec_function(sh, fn, argc, argv);
+    bool is_path = strchr(argv[0], '/');
+    int status;
+    if (is_path && exec_program(sh, argc, argv, &status))
+        return status;
     const struct command *command = exec_find_builtin(argv[0]);
     if (command)
         return exec_builtin(sh, command, argc, argv);
-    char *file = strchr(argv[0], '/') ? argv[0] : exec_search_path(sh, argv[0]);
+    if (!is_path && exec_program(sh, argc, argv, &status))
+        return status;
+    char *file = is_path ? argv[0] : exec_search_path(sh, argv[0]);
     if (!file)
         return exec_not_found(sh, argv[0]);
     argv[0] = file;

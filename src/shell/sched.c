@@ -2,6 +2,9 @@
 
 #include "shell/context.h"
 
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <time.h>
@@ -11,6 +14,7 @@
 #define MAIN_SLACK ((size_t)256 << 10)
 #define MAX_SPARE  16
 #define MAX_TASKS  1000 /* alive at once: what a fork bomb meets */
+#define LOOK_EVERY 64   /* switches between two looks at descriptors while others run */
 
 struct task {
     struct task *older;   /* towards the first task */
@@ -26,7 +30,11 @@ struct task {
     bool ended, cancelled;
     bool joins; /* `ready` is another's `ended`: it holds even when the budget is spent */
     const bool *ready; /* NULL: can run */
-    int64_t wake_ns;   /* sleeping until then; 0: not asleep */
+    bool polls;        /* waits for `fd` too... */
+    bool was_polled;   /* ...which is ready */
+    int fd;
+    short events;
+    int64_t wake_ns; /* sleeping until then; 0: not asleep */
 };
 
 struct sched {
@@ -35,6 +43,10 @@ struct sched {
     struct task *current;
     struct task *previous; /* who switched to us last */
     size_t count;          /* of tasks that have not ended, without the first */
+    size_t poller_count;   /* of those that wait for a descriptor */
+    unsigned turns;        /* to the next look at them */
+    struct pollfd *polled; /* room for all of them */
+    size_t polled_cap;
     struct budget *budget;
     char *spare[MAX_SPARE];
     size_t spare_count;
@@ -81,6 +93,7 @@ void sched_destroy(struct sched *s)
     assert(s->newest == &s->first);
     while (s->spare_count)
         munmap(s->spare[--s->spare_count] - guard_size(), TASK_STACK + guard_size());
+    free(s->polled);
     free(s);
 }
 
@@ -135,8 +148,9 @@ static bool can_run(const struct task *t, int64_t *now)
 {
     if (t->joins)
         return *t->ready;
-    if (is_stopped(t) || t->cancelled || (!t->ready && !t->wake_ns) ||
-            (t->ready && *t->ready))
+    bool waits = t->ready || t->wake_ns || t->polls;
+    if (!waits || is_stopped(t) || t->cancelled || (t->ready && *t->ready) ||
+            (t->polls && t->was_polled))
         return true;
     if (!t->wake_ns)
         return false;
@@ -145,10 +159,32 @@ static bool can_run(const struct task *t, int64_t *now)
     return *now >= t->wake_ns;
 }
 
+/* Look at all descriptors that are waited for; `mask` as for ppoll(). */
+static void look(struct sched *s, const struct timespec *timeout, const sigset_t *mask)
+{
+    size_t count = 0;
+    s->turns = 0;
+    for (struct task *t = s->newest; t; t = t->older) {
+        if (!t->polls)
+            continue;
+        GROW(s->polled, count, s->polled_cap);
+        s->polled[count++] = (struct pollfd){ .fd = t->fd, .events = t->events };
+    }
+    if (ppoll(s->polled, count, timeout, mask) <= 0)
+        return;
+    const struct pollfd *at = s->polled;
+    for (struct task *t = s->newest; t; t = t->older)
+        if (t->polls)
+            t->was_polled = (at++)->revents != 0;
+}
+
 /* The newest task that can run, other than the current one; or NULL. */
 static struct task *pick(struct sched *s)
 {
+    static const struct timespec at_once;
     int64_t now = 0;
+    if (s->poller_count && ++s->turns >= LOOK_EVERY)
+        look(s, &at_once, NULL);
     for (struct task *t = s->newest; t; t = t->older)
         if (t != s->current && can_run(t, &now))
             return t;
@@ -196,6 +232,41 @@ static void sleep_until(int64_t wake)
     clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL);
 }
 
+static bool can_any_run(const struct sched *s)
+{
+    int64_t now = 0;
+    for (const struct task *t = s->newest; t; t = t->older)
+        if (can_run(t, &now))
+            return true;
+    return false;
+}
+
+/* Wait with the signals blocked until ppoll() has begun: none is missed. */
+static void wait_for_descriptors(struct sched *s, int64_t wake)
+{
+    struct timespec timeout = { 0 };
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &before);
+    int64_t left = wake ? wake - now_ns() : 0;
+    if (left > 0)
+        timeout = (struct timespec){ left / 1000000000, left % 1000000000 };
+    if (!can_any_run(s))
+        look(s, wake ? &timeout : NULL, &before);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+/* Nobody can run.  False: and nobody ever will. */
+static bool idle(struct sched *s)
+{
+    int64_t wake = earliest_wake(s);
+    if (s->poller_count)
+        wait_for_descriptors(s, wake);
+    else if (wake)
+        sleep_until(wake);
+    return s->poller_count || wake;
+}
+
 static void entry(void)
 {
     struct sched *s = running;
@@ -207,7 +278,7 @@ static void entry(void)
     s->count--;
     struct task *next;
     while (!(next = pick(s)))
-        sleep_until(earliest_wake(s));
+        idle(s);
     switch_to(s, next, true);
     abort();
 }
@@ -278,10 +349,8 @@ static bool block(struct sched *s)
             switch_to(s, next, false);
             continue;
         }
-        int64_t wake = earliest_wake(s);
-        if (!wake)
+        if (!idle(s))
             return false;
-        sleep_until(wake);
     }
     return true;
 }
@@ -304,6 +373,22 @@ bool sched_sleep(struct sched *s, int64_t ns)
     return !self->cancelled && !is_stopped(self);
 }
 
+bool sched_poll(struct sched *s, int fd, short events, const bool *also)
+{
+    struct task *self = s->current;
+    self->ready = also;
+    self->fd = fd;
+    self->events = events;
+    self->was_polled = false;
+    self->polls = true;
+    s->poller_count++;
+    block(s);
+    s->poller_count--;
+    self->polls = false;
+    self->ready = NULL;
+    return !self->cancelled && !is_stopped(self);
+}
+
 int sched_join(struct sched *s, struct task *t)
 {
     struct task *self = s->current;
@@ -313,9 +398,7 @@ int sched_join(struct sched *s, struct task *t)
         struct task *next = pick(s);
         if (next)
             switch_to(s, next, false);
-        else if (earliest_wake(s))
-            sleep_until(earliest_wake(s));
-        else
+        else if (!idle(s))
             budget_stop(s->budget, BUDGET_CANCELLED); /* all wait for each other */
     }
     self->ready = NULL;

@@ -4,7 +4,7 @@
  * Each stage of a pipeline (and each process substitution) is a task with a stack of its
  * own; a pipe between two of them switches to the reader when full and to the writer when
  * empty.  The main program is the first task.  Nothing is pre-empted: a switch happens
- * only in sched_wait(), sched_sleep() and sched_join().
+ * only in sched_wait(), sched_poll(), sched_sleep() and sched_join().
  *
  * When the budget is spent every wait answers false, so that all tasks unwind and end.
  */
@@ -54,6 +54,13 @@ MUST_CHECK bool sched_wait(struct sched *s, const bool *ready);
 /* Let others run for `ns` nanoseconds, or sleep if nobody wants to.  False: budget spent.
  */
 MUST_CHECK bool sched_sleep(struct sched *s, int64_t ns);
+
+/*
+ * Let others run until the descriptor is ready for one of `events` (poll.h), or `*also`
+ * (NULL: nothing else) is true.  Descriptors are looked at when nobody else can run, and
+ * now and then.  False: the budget is spent, or the task was cancelled.
+ */
+MUST_CHECK bool sched_poll(struct sched *s, int fd, short events, const bool *also);
 
 /* Bytes of stack left to the running task: recursion asks before it goes deeper. */
 size_t sched_stack_left(const struct sched *s);

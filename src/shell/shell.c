@@ -97,6 +97,8 @@ struct shell *shell_create(const struct shell_options *options)
     sh->vfs = options->vfs;
     sh->name = options->name ? options->name : "mcpath";
     sh->programs = options->programs;
+    sh->elsewhere = options->elsewhere;
+    sh->first_env = options->env;
     sh->sched = sched_create(NULL);
     sh->session = sh;
     sh->vars = vars_create();

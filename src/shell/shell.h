@@ -14,14 +14,16 @@
 #include "shell/stream.h"
 #include "vfs/vfs.h"
 
+struct programs;
 struct shell;
 
 struct shell_options {
-    struct vfs *vfs;  /* borrowed */
+    struct vfs *vfs;  /* borrowed, as are `env` and `programs` */
     const char *name; /* $0, and what stands before messages: "mcpath" */
     struct vpath cwd;
-    const char *const *env; /* "NAME=value", NULL-terminated; exported; NULL: none */
-    const char *programs;   /* what starts programs, for messages; NULL: nothing does */
+    const char *const *env;    /* "NAME=value", NULL-terminated; exported; NULL: none */
+    struct programs *programs; /* program.h, borrowed; NULL: no program is a command... */
+    const char *elsewhere;     /* ...and what starts programs, for messages; or NULL */
 };
 
 struct shell_limits {

@@ -105,6 +105,7 @@ struct frame { /* one per function call or sourced file: FUNCNAME, caller, local
 };
 
 struct job;
+struct programs;
 struct substitution;
 
 struct shell {
@@ -114,7 +115,10 @@ struct shell {
     struct shell *parent;  /* NULL: the session's shell */
     struct shell *session; /* the outermost one */
     const char *name;      /* before messages */
-    const char *programs;  /* what starts programs, or NULL */
+    /* Of the session: */
+    struct programs *programs;    /* NULL: no program is a command... */
+    const char *elsewhere;        /* ...and what starts programs, or NULL */
+    const char *const *first_env; /* what it began with, or NULL */
 
     struct vars *vars;
     struct functions *functions;

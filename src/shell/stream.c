@@ -51,6 +51,8 @@ struct stream {
     size_t in_at, in_len, in_cap;
     struct buf out;  /* bytes written and not yet flushed */
     struct buf line; /* a line that did not lie in one piece */
+    struct buf back; /* put back, from `back_at` on: comes before all else */
+    size_t back_at;
     union {
         struct {
             stream_sink_fn *fn;
@@ -74,7 +76,8 @@ static struct stream *create(enum stream_kind kind, bool readable, bool writable
         .readable = readable,
         .writable = writable,
         .out = BUF(FILE_BUFFER * 2),
-        .line = BUF(SIZE_MAX / 4) };
+        .line = BUF(SIZE_MAX / 4),
+        .back = BUF(SIZE_MAX / 4) };
     return s;
 }
 
@@ -181,6 +184,7 @@ static void close_stream(struct stream *s)
     free(s->in);
     buf_finish(&s->out);
     buf_finish(&s->line);
+    buf_finish(&s->back);
     free(s);
 }
 
@@ -353,12 +357,40 @@ static bool fill(struct stream *s)
     return ok && got;
 }
 
-static void take(struct stream *s, size_t n)
+static size_t back_len(const struct stream *s)
+{
+    return s->back.len - s->back_at;
+}
+
+static struct str back_view(const struct stream *s)
+{
+    return str_from(buf_str(&s->back), s->back_at);
+}
+
+static void drop_back(struct stream *s)
+{
+    buf_finish(&s->back);
+    s->back = BUF(SIZE_MAX / 4);
+    s->back_at = 0;
+}
+
+static void take_below(struct stream *s, size_t n)
 {
     if (s->kind == STREAM_PIPE_READER)
         pipe_consume(s->pipe, n);
     else
         s->in_at += n;
+}
+
+static void take(struct stream *s, size_t n)
+{
+    if (!back_len(s)) {
+        take_below(s, n);
+        return;
+    }
+    s->back_at += n;
+    if (!back_len(s))
+        drop_back(s);
 }
 
 /* Take what stream_line() handed out.  Not earlier: between two calls the caller may
@@ -371,9 +403,8 @@ static void settle(struct stream *s)
         take(s, n);
 }
 
-bool stream_peek(struct stream *s, struct str *view)
+static bool peek_below(struct stream *s, struct str *view)
 {
-    settle(s);
     if (s->kind == STREAM_PIPE_READER)
         return pipe_peek(s, view);
     if (!s->readable)
@@ -384,11 +415,36 @@ bool stream_peek(struct stream *s, struct str *view)
     return true;
 }
 
+bool stream_peek(struct stream *s, struct str *view)
+{
+    settle(s);
+    if (!back_len(s))
+        return peek_below(s, view);
+    *view = back_view(s);
+    return true;
+}
+
+/* What was put back is one piece with what comes after it. */
+static void join_back(struct stream *s, size_t want)
+{
+    struct str more;
+    while (back_len(s) < want && peek_below(s, &more)) {
+        more = str_sub(more, 0, want - back_len(s));
+        buf_add(&s->back, more);
+        take_below(s, more.len);
+    }
+}
+
 bool stream_peek_more(struct stream *s, size_t want, struct str *view)
 {
     if (want > PIPE_BUFFER)
         want = PIPE_BUFFER;
     settle(s);
+    if (back_len(s)) {
+        join_back(s, want);
+        *view = back_view(s);
+        return true;
+    }
     if (s->kind == STREAM_PIPE_READER)
         return pipe_peek_more(s, want, view);
     if (!stream_peek(s, view))
@@ -397,6 +453,19 @@ bool stream_peek_more(struct stream *s, size_t want, struct str *view)
         ;
     *view = (struct str){ s->in + s->in_at, s->in_len - s->in_at };
     return true;
+}
+
+void stream_unread(struct stream *s, struct str data)
+{
+    settle(s);
+    if (!data.len)
+        return;
+    struct buf all = BUF(SIZE_MAX / 4);
+    buf_add(&all, data);
+    buf_add(&all, back_view(s));
+    buf_finish(&s->back);
+    s->back = all;
+    s->back_at = 0;
 }
 
 void stream_consume(struct stream *s, size_t n)
@@ -545,7 +614,7 @@ static bool write_through(struct stream *s, struct str data)
 
 static bool write_buffered(struct stream *s, struct str data)
 {
-    if (s->in_at < s->in_len)
+    if (s->in_at < s->in_len || back_len(s))
         stream_sync(s);
     if (s->out.len + data.len > FILE_BUFFER && !stream_flush(s))
         return false;
@@ -620,13 +689,16 @@ void stream_sync(struct stream *s)
         return;
     settle(s);
     stream_flush(s);
-    if (s->in_at < s->in_len) {
-        s->offset -= s->in_len - s->in_at;
+    size_t unread = s->in_len - s->in_at + back_len(s);
+    if (unread) {
+        s->offset -= unread;
         int errnum = vfile_seek(s->file, s->offset);
         if (errnum)
             write_failed(s, errnum);
     }
     s->in_at = s->in_len = 0;
+    if (back_len(s))
+        drop_back(s);
 }
 
 bool stream_is_shared(const struct stream *s)
@@ -637,6 +709,11 @@ bool stream_is_shared(const struct stream *s)
 bool stream_is_pipe(const struct stream *s)
 {
     return s->kind == STREAM_PIPE_READER || s->kind == STREAM_PIPE_WRITER;
+}
+
+bool stream_is_null(const struct stream *s)
+{
+    return s->kind == STREAM_NULL;
 }
 
 bool stream_is_screen(const struct stream *s)

@@ -67,6 +67,9 @@ size_t stream_read(struct stream *s, void *data, size_t size);
  */
 bool stream_line(struct stream *s, char end, size_t max, struct str *line);
 
+/* Put bytes that were consumed back in front of what comes next. */
+void stream_unread(struct stream *s, struct str data);
+
 /* Everything up to the end, appended to `out`; false on failure or when `out` is full. */
 bool stream_read_all(struct stream *s, struct buf *out);
 
@@ -84,6 +87,7 @@ struct vfile *stream_vfile(struct stream *s);
 void stream_sync(struct stream *s);
 
 bool stream_is_pipe(const struct stream *s);
+bool stream_is_null(const struct stream *s);   /* /dev/null */
 bool stream_is_screen(const struct stream *s); /* what is written is for reading only */
 
 #endif

@@ -17,6 +17,29 @@ static void write_commands(
     buf_add(out, STR(COMMAND_NAMES));
 }
 
+/* The names of the sections, as many as find room. */
+static void write_programs(const struct policy *policy, size_t room, struct buf *out)
+{
+    static const char also[] = ". Where a builtin has the name, write 'command -p NAME'.";
+    static const size_t note = sizeof(", ... 1000 more");
+    if (!policy || !policy->shell_count) {
+        buf_add(out, STR("There are no other programs, and there is no network."));
+        return;
+    }
+    size_t end = out->len + (room > sizeof(also) + note ? room - sizeof(also) - note : 0);
+    buf_add(out, STR("Approved programs are commands too, as run_shell has them, with "
+                     "pipes and redirections: "));
+    for (size_t i = 0; i < policy->shell_count; i++) {
+        struct str name = policy->shells[i].name;
+        if (out->len + name.len + 2 > end) {
+            buf_addf(out, "%s... %zu more", i ? ", " : "", policy->shell_count - i);
+            break;
+        }
+        buf_addf(out, "%s%.*s", i ? ", " : "", STR_ARG(name));
+    }
+    buf_add(out, str_of(also));
+}
+
 static void write_timeouts(
         const struct policy *policy, size_t room UNUSED, struct buf *out)
 {
@@ -131,6 +154,7 @@ static const struct {
     void (*write)(const struct policy *policy, size_t room, struct buf *out);
 } marks[] = {
     { "{commands}", write_commands },
+    { "{programs}", write_programs },
     { "{timeouts}", write_timeouts },
     { "{policy}", write_policy },
     { "{python}", describe_python },

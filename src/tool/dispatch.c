@@ -214,13 +214,22 @@ void dispatch_cancel(struct dispatch *d, struct dispatch_call *c)
     drop(c);
 }
 
+static struct session *create_shell(const struct dispatch_config *config)
+{
+    struct session_config shell = config->worker;
+    shell.door = config->door;
+    if (shell.door)
+        shell.setup = config->door_setup;
+    return session_create(&shell);
+}
+
 struct dispatch *dispatch_create(const struct dispatch_config *config)
 {
     struct dispatch *d = xcalloc(1, sizeof(*d));
     d->config = *config;
     d->config.worker.problems_told = &d->problems_told;
     if (toolset_has_place(config->tools, TOOL_IN_SHELL))
-        d->shell = session_create(&d->config.worker);
+        d->shell = create_shell(&d->config);
     if (toolset_has_place(config->tools, TOOL_IN_POOL))
         d->pool = pool_create(&d->config.worker, POOL_IDLE_MS);
     if (toolset_has_place(config->tools, TOOL_IN_SERVER))

@@ -17,7 +17,9 @@ struct dispatch;
 struct dispatch_call;
 
 struct dispatch_config {
-    struct session_config worker;     /* of the shell and of the pool */
+    struct session_config worker;     /* of the pool, and of a shell without a door */
+    struct door *door;                /* where the shell asks for programs; or NULL */
+    struct str door_setup;            /* the shell's setup then */
     const struct toolset *tools;      /* what is offered decides what is kept warm */
     struct run_shell_config commands; /* .launcher NULL: no commands are offered */
     struct run_python_config python;

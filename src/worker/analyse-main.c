@@ -158,7 +158,7 @@ static bool confine_and_answer(struct arena *arena, struct error *err)
     if (!view_create(&setup, arena, &view, err))
         return false;
     signal(SIGPIPE, SIG_IGN);
-    bool done = view_confine(&view, -1, 0, arena, &status, err) && answer(arena, err);
+    bool done = view_confine(&view, NULL, 0, arena, &status, err) && answer(arena, err);
     view_finish(&view);
     return done;
 }

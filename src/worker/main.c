@@ -7,10 +7,14 @@
 #include "base/log.h"
 #include "base/wire.h"
 #include "worker/alarm.h"
+#include "worker/door.h"
 #include "worker/view.h"
 #include "worker/worker.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <locale.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -99,14 +103,36 @@ static bool serve(struct worker *w, struct wire_reader *reader, struct error *er
 
 static void open_shell(struct worker *w, const struct view *view, struct arena *arena)
 {
+    if (w->door)
+        door_programs(w->door)->root = view_cwd(view, arena).text;
     const struct shell_options options = {
         .vfs = view->vfs,
         .name = arena_cstr(arena, view->setup->name),
         .cwd = view_cwd(view, arena),
         .env = view_env(view, arena),
-        .programs = view->setup->programs ? "the tool run_shell" : NULL,
+        .programs = w->door ? door_programs(w->door) : NULL,
+        .elsewhere = view->setup->programs ? "the tool run_shell" : NULL,
     };
     w->shell = shell_create(&options);
+}
+
+/* /dev/null is out of reach later. */
+static bool open_door(struct worker *w, struct view_also *also, struct error *err)
+{
+    int fd = w->setup->door;
+    if (!fd)
+        return true;
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (null < 0)
+        return error_errno(err, errno, "cannot open /dev/null");
+    if (fcntl(fd, F_SETFL, O_NONBLOCK))
+        return error_errno(err, errno, "cannot use the door");
+    signal(SIGPIPE, SIG_IGN);
+    also->fds[also->count++] = fd;
+    also->fds[also->count++] = null;
+    also->passes_descriptors = true;
+    w->door = door_create(fd, null);
+    return true;
 }
 
 static bool work(
@@ -120,7 +146,9 @@ static bool work(
             !view_create(&setup, arena, &view, err))
         return false;
     struct worker w = { .setup = &setup, .vfs = view.vfs, .alarm = alarm_install() };
-    if (!view_confine(&view, SOCKET_FD, server, arena, status, err) ||
+    struct view_also also = { { SOCKET_FD }, .count = 1 };
+    if (!open_door(&w, &also, err) ||
+            !view_confine(&view, &also, server, arena, status, err) ||
             !send_ready(status, err))
         return false;
     open_shell(&w, &view, arena);
@@ -128,6 +156,7 @@ static bool work(
     bool fine = serve(&w, &reader, err);
     notes_finish(&w.notes);
     shell_destroy(w.shell);
+    door_destroy(w.door);
     view_finish(&view);
     wire_reader_finish(&reader);
     return fine;

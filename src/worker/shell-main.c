@@ -312,8 +312,8 @@ static int confine_and_run(const struct options *o, const struct setup *setup,
     signal(SIGPIPE, SIG_IGN);
     setenv("TZ", ":/etc/localtime", 0); /* see main.c */
     tzset();
-    int also = script_fd > STDERR_FILENO ? script_fd : -1;
-    if (!view_confine(&view, also, 0, arena, &status, err))
+    const struct view_also also = { { script_fd }, .count = script_fd > STDERR_FILENO };
+    if (!view_confine(&view, &also, 0, arena, &status, err))
         return 1;
     report_problems(&status);
     struct session session = open_session(o, view.vfs);

@@ -3,6 +3,7 @@
 #include "base/json.h"
 #include "edit/edit.h"
 #include "worker/alarm.h"
+#include "worker/door.h"
 #include "worker/output.h"
 
 #include <string.h>
@@ -51,6 +52,7 @@ static int run_captured(struct worker *w, struct str command, struct capture *ca
     alarm_start(limits.timeout_ms);
     int status = shell_run(w->shell, command, &limits, w->alarm, in, out, out, &exited);
     alarm_stop();
+    door_end_call(w->door);
     stream_unref(in);
     stream_unref(out);
     return status;

@@ -91,20 +91,20 @@ static int compare_fds(const void *a, const void *b)
     return (*x > *y) - (*x < *y);
 }
 
-static void close_others(const struct view *view, int also)
+static void close_others(const struct view *view, const struct view_also *also)
 {
-    int keep[SETUP_MAX_ROOTS + 1];
+    int keep[SETUP_MAX_ROOTS + VIEW_MAX_ALSO];
     size_t count = 0;
-    if (also >= 0)
-        keep[count++] = also;
+    for (size_t i = 0; also && i < also->count; i++)
+        keep[count++] = also->fds[i];
     for (size_t i = 0; i < view->root_count; i++)
         keep[count++] = view->roots[i].fd;
     qsort(keep, count, sizeof(*keep), compare_fds);
     confine_close_others(keep, count);
 }
 
-bool view_confine(struct view *view, int also, int server, struct arena *arena,
-        struct confine_status *status, struct error *err)
+bool view_confine(struct view *view, const struct view_also *also, int server,
+        struct arena *arena, struct confine_status *status, struct error *err)
 {
     close_others(view, also);
     bool is_host = view->setup->paths;
@@ -115,6 +115,7 @@ bool view_confine(struct view *view, int also, int server, struct arena *arena,
         .root_count = view->root_count,
         .view = is_host ? &view->host.mounts : NULL,
         .no_capabilities = is_host && geteuid(),
+        .passes_descriptors = also && also->passes_descriptors,
         .max_memory = MAX_MEMORY,
         .max_file_size = MAX_FILE_SIZE,
         .max_files = MAX_FILES,

@@ -30,12 +30,18 @@ MUST_CHECK bool view_create(const struct setup *setup, struct arena *arena,
 void view_finish(struct view *view);
 
 /*
- * Close every descriptor but 0, 1, 2, `also` (-1: none) and the roots, then confine this
- * process to the roots.  `server`: our parent, or 0.  False: what was begun could not be
- * finished, and nothing must be done here.
+ * Close every descriptor but 0, 1, 2, those in `also` (NULL: none) and the roots, then
+ * confine this process to the roots.  `server`: our parent, or 0.  False: what was begun
+ * could not be finished, and nothing must be done here.
  */
-MUST_CHECK bool view_confine(struct view *view, int also, int server, struct arena *arena,
-        struct confine_status *status, struct error *err);
+#define VIEW_MAX_ALSO 3
+struct view_also {
+    int fds[VIEW_MAX_ALSO];
+    size_t count;
+    bool passes_descriptors; /* on a socket among them */
+};
+MUST_CHECK bool view_confine(struct view *view, const struct view_also *also, int server,
+        struct arena *arena, struct confine_status *status, struct error *err);
 
 /* Where the shell begins, and its environment: "NAME=value", NULL-terminated. */
 struct vpath view_cwd(const struct view *view, struct arena *arena);

@@ -16,6 +16,7 @@ struct worker {
     const struct setup *setup;
     struct vfs *vfs;
     struct shell *shell; /* lives from call to call */
+    struct door *door;   /* NULL: no programs */
     volatile sig_atomic_t *alarm;
     struct notes notes; /* of the call that runs */
 };

@@ -314,7 +314,7 @@ static bool confine(const struct machine *m, struct confine_status *status)
         .root_count = 1,
         .paths = m->paths };
     if (view_create(setup, m->arena, &view, &err) &&
-            view_confine(&view, -1, getppid(), m->arena, status, &err))
+            view_confine(&view, NULL, getppid(), m->arena, status, &err))
         return true;
     fprintf(stderr, "%s\n", err.message);
     return false;

@@ -116,8 +116,8 @@ test('what is refused says why in three lines, and what it advises works', async
   assert.ok(isRefusal(await tool('fs_append', { path: 'checks/more.sh', content: 'x\n' })));
   assert.match(await run('echo x > checks/all.sh; cp README.md /tmp/paddock-copy'), /^\[paddock: refused: writing '\/tmp\/paddock-copy' is not permitted: .*writable_paths/m);
 
-  // A program in the shell: it says where programs are started.
-  assert.match(await run('/bin/ls --version; /usr/bin/env true; git --version'), /the tool run_shell starts those that are approved/);
+  // A program in the shell is one that is approved.
+  assert.match(await run('/bin/ls --version; /usr/bin/env true; git --version'), /^git version /m);
   assert.deepEqual(await snapshot(w.root), before);
 });
 

@@ -101,13 +101,15 @@ static int describe_all(
 static int cmd_command(struct cmd *c)
 {
     enum describe how = DESCRIBE_NAME;
-    bool describes = false;
+    bool describes = false, real = false;
     struct letters l = letters_of(c, "pvV", "command [-pVv] command [arg ...]");
     for (int k; (k = letters_next(&l)) != CMD_END;) {
         if (k == CMD_BAD)
             return 2;
-        if (k == 'p')
+        if (k == 'p') {
+            real = true;
             continue;
+        }
         describes = true;
         how = k == 'v' ? DESCRIBE_NAME : DESCRIBE_SENTENCE;
     }
@@ -115,7 +117,11 @@ static int cmd_command(struct cmd *c)
         return 0;
     if (describes)
         return !describe_all(c, l.index, how, true, how == DESCRIBE_NAME);
-    return exec_lookup(c->shell, c->argc - l.index, c->argv + l.index, true);
+    int argc = c->argc - l.index, status;
+    char **argv = c->argv + l.index;
+    if (real && exec_program(c->shell, argc, argv, &status))
+        return status;
+    return exec_lookup(c->shell, argc, argv, true);
 }
 
 static int cmd_builtin(struct cmd *c)
@@ -190,7 +196,9 @@ static int cmd_hash(struct cmd *c)
 const struct command command_command = { .name = "command",
     .run = cmd_command,
     .usage = "[-pVv] COMMAND [ARG]...",
-    .summary = "Run a builtin even if a function has its name; -v, -V: say what it is.",
+    .summary =
+            "Run a builtin even if a function has its name; -p: a real program even if "
+            "a builtin has it; -v, -V: say what it is.",
     .flags = CMD_BUILTIN | CMD_SHELL | CMD_PREFIX };
 
 const struct command command_builtin = { .name = "builtin",

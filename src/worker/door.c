@@ -1,0 +1,255 @@
+#include "worker/door.h"
+
+#include "base/json.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/socket.h>
+
+#define STREAMS     3
+#define MAX_MESSAGE ((size_t)128 << 10) /* what the server takes, and sends */
+#define BROKEN      "the server does not start programs any more"
+
+struct handle {
+    struct program program; /* first: the shell knows it by this */
+    struct handle *next;
+    int64_t id;
+    bool is_forgotten;
+};
+
+struct door {
+    struct programs programs; /* first, for the same reason */
+    struct handle *handles;
+    int64_t last_id;
+    bool is_broken;
+    char in[MAX_MESSAGE + 1];
+};
+
+static struct handle *find(struct door *d, int64_t id)
+{
+    struct handle *h = d->handles;
+    while (h && h->id != id)
+        h = h->next;
+    return h;
+}
+
+static void destroy(struct door *d, struct handle *h)
+{
+    struct handle **at = &d->handles;
+    while (*at != h)
+        at = &(*at)->next;
+    *at = h->next;
+    free(h->program.text);
+    free(h->program.notes);
+    free(h);
+}
+
+static void set_state(struct program *p, enum program_state state)
+{
+    p->state = state;
+    p->is_answered = state != PROGRAM_ASKED;
+    p->has_ended = p->is_answered && state != PROGRAM_RUNS;
+}
+
+static char *text_of(const json_t *reply, const char *key)
+{
+    struct str text = json_get_str(reply, key, STR(""));
+    return text.len ? str_copy(text) : NULL;
+}
+
+static int number_of(const json_t *reply, const char *key)
+{
+    return (int)json_integer_value(json_object_get(reply, key));
+}
+
+static void set_answer(struct program *p, const json_t *reply)
+{
+    if (json_object_get(reply, "ended") && p->state == PROGRAM_RUNS) {
+        p->status = number_of(reply, "ended");
+        p->notes = text_of(reply, "notes");
+        set_state(p, PROGRAM_ENDED);
+    } else if (json_object_get(reply, "refused")) {
+        p->text = text_of(reply, "refused");
+        set_state(p, json_is_true(json_object_get(reply, "unknown")) ? PROGRAM_UNKNOWN
+                                                                     : PROGRAM_REFUSED);
+    } else if (json_object_get(reply, "errno")) {
+        p->error = number_of(reply, "errno");
+        p->text = text_of(reply, "text");
+        set_state(p, PROGRAM_FAILED);
+    } else {
+        set_state(p, PROGRAM_RUNS);
+    }
+}
+
+/* What ended in the last call may still be told. */
+static void take_reply(struct door *d, const json_t *reply)
+{
+    struct handle *h = find(d, json_integer_value(json_object_get(reply, "id")));
+    if (!h || h->program.has_ended)
+        return;
+    set_answer(&h->program, reply);
+    if (h->program.state == PROGRAM_RUNS)
+        d->programs.count++;
+    if (h->program.state == PROGRAM_ENDED) {
+        d->programs.count--;
+        d->programs.has_room = true;
+    }
+    if (h->is_forgotten && h->program.has_ended)
+        destroy(d, h);
+}
+
+static void break_off(struct door *d)
+{
+    d->is_broken = true;
+    for (struct handle *h = d->handles; h; h = h->next) {
+        struct program *p = &h->program;
+        if (!p->is_answered) {
+            p->error = EPIPE;
+            p->text = str_copy(STR(BROKEN));
+            set_state(p, PROGRAM_FAILED);
+        } else if (!p->has_ended) {
+            p->status = SIGKILL;
+            set_state(p, PROGRAM_ENDED);
+        }
+    }
+}
+
+static void take(struct programs *programs)
+{
+    struct door *d = (struct door *)programs;
+    struct error ignored;
+    while (!d->is_broken) {
+        json_auto_t *reply = NULL;
+        ssize_t n = read(d->programs.fd, d->in, sizeof(d->in));
+        if (n < 0 && (errno == EAGAIN || errno == EINTR))
+            return;
+        if (n > 0 && json_parse((struct str){ d->in, (size_t)n }, &reply, &ignored))
+            take_reply(d, reply);
+        else
+            break_off(d);
+    }
+}
+
+/* A string that is no text is told by its bytes. */
+static json_t *bytes_json(struct str s)
+{
+    json_t *text = json_stringn(s.data, s.len);
+    if (text)
+        return text;
+    auto_buf hex = BUF(2 * s.len + 1);
+    buf_add_hex(&hex, s.data, s.len);
+    return json_pack("{s:s}", "hex", hex.data);
+}
+
+static json_t *env_json(const struct program_request *r)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < r->env_count; i++) {
+        struct str value = str_of(r->env[i]), name = str_cut(&value, '=');
+        json_array_append_new(
+                list, json_pack("[o, o]", bytes_json(name), bytes_json(value)));
+    }
+    return list;
+}
+
+static json_t *request_json(int64_t id, const struct program_request *r)
+{
+    json_t *argv = json_array();
+    for (int i = 0; i < r->argc; i++)
+        json_array_append_new(argv, bytes_json(str_of(r->argv[i])));
+    return json_pack("{s:I, s:o, s:o, s:o, s:s}", "spawn", (json_int_t)id, "argv", argv,
+            "cwd", bytes_json(r->cwd), "env", env_json(r), "caller", "AGENT");
+}
+
+/* 0, or an errno. */
+static int send_message(const struct door *d, const json_t *json, const int *streams)
+{
+    _Alignas(struct cmsghdr) char control[CMSG_SPACE(STREAMS * sizeof(int))] = { 0 };
+    auto_buf text = BUF(MAX_MESSAGE);
+    json_write(json, &text);
+    if (text.full)
+        return E2BIG;
+    struct iovec part = { text.data, text.len };
+    struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1 };
+    if (streams) {
+        message.msg_control = control;
+        message.msg_controllen = sizeof(control);
+        struct cmsghdr *c = CMSG_FIRSTHDR(&message);
+        *c = (struct cmsghdr){ .cmsg_len = CMSG_LEN(STREAMS * sizeof(int)),
+            .cmsg_level = SOL_SOCKET,
+            .cmsg_type = SCM_RIGHTS };
+        memcpy(CMSG_DATA(c), streams, STREAMS * sizeof(int));
+    }
+    for (;;) {
+        if (sendmsg(d->programs.fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0)
+            return 0;
+        if (errno != EINTR)
+            return errno == EMSGSIZE ? E2BIG : errno;
+    }
+}
+
+static int start(struct programs *programs, const struct program_request *request,
+        struct program **out)
+{
+    struct door *d = (struct door *)programs;
+    if (d->is_broken)
+        return EPIPE;
+    json_auto_t *json = request_json(d->last_id + 1, request);
+    int error = send_message(d, json, request->streams);
+    if (error)
+        return error;
+    struct handle *h = xcalloc(1, sizeof(*h));
+    h->id = ++d->last_id;
+    h->next = d->handles;
+    d->handles = h;
+    *out = &h->program;
+    return 0;
+}
+
+/* What cannot be sent now ends with the call. */
+static void send_signal(struct programs *programs, struct program *program, int number)
+{
+    struct door *d = (struct door *)programs;
+    struct handle *h = (struct handle *)program;
+    json_auto_t *json =
+            json_pack("{s:I, s:i}", "signal", (json_int_t)h->id, "number", number);
+    if (!d->is_broken && !h->program.has_ended)
+        (void)send_message(d, json, NULL);
+}
+
+static void forget(struct programs *programs, struct program *program)
+{
+    struct handle *h = (struct handle *)program;
+    h->is_forgotten = true;
+    if (h->program.has_ended)
+        destroy((struct door *)programs, h);
+}
+
+static const struct program_ops ops = { start, take, send_signal, forget };
+
+struct door *door_create(int fd, int null)
+{
+    struct door *d = xcalloc(1, sizeof(*d));
+    d->programs = (struct programs){ .ops = &ops, .fd = fd, .null = null };
+    return d;
+}
+
+struct programs *door_programs(struct door *d)
+{
+    return &d->programs;
+}
+
+void door_end_call(struct door *d)
+{
+    if (!d)
+        return;
+    while (d->handles)
+        destroy(d, d->handles);
+    d->programs.count = 0;
+}
+
+void door_destroy(struct door *d)
+{
+    door_end_call(d);
+    free(d);
+}
