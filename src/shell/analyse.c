@@ -507,6 +507,26 @@ static void resolve(const struct analyse *a, size_t i, struct analyse_command *c
     command->defined_at = d->line;
 }
 
+/* What the script unsets may be gone wherever it is called. */
+static void forget_unset(struct analyse *a, size_t i)
+{
+    const struct analyse_command *command = &a->out->commands[i];
+    if (!str_is(command->words[0].text, "unset"))
+        return;
+    for (size_t k = 1; k < command->count; k++) {
+        const struct str name = command->words[k].text;
+        const struct analyse_definition *first =
+                find_definition(a, a->sites[i].scope, name);
+        struct analyse_definition *d =
+                first ? &a->definitions[first - a->definitions] : NULL;
+        struct analyse_definition *end = a->definitions + a->definition_count;
+        for (; d && d < end && d->is_certain && d->scope == a->sites[i].scope &&
+                str_eq(d->name, name);
+                d++)
+            d->is_certain = false;
+    }
+}
+
 static bool changes_folder(const struct analyse_command *command)
 {
     static const char *const names[] = { "cd", "pushd", "popd" };
@@ -521,6 +541,8 @@ static void resolve_all(struct analyse *a)
     if (a->definition_count)
         qsort(a->definitions, a->definition_count, sizeof(*a->definitions),
                 compare_definitions);
+    for (size_t i = 0; i < out->count && a->definition_count; i++)
+        forget_unset(a, i);
     for (size_t i = 0; i < out->count; i++) {
         resolve(a, i, &out->commands[i]);
         out->changes_folder |= changes_folder(&out->commands[i]);
