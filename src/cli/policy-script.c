@@ -221,7 +221,7 @@ static void judge_command(struct report *r, json_t *item)
     else if (str_is(kind, "maybe-function"))
         say_run_time(r, item,
                 arena_printf(r->arena,
-                        "the function of line %d, if it is defined by then",
+                        "the function or alias of line %d, if it is defined by then",
                         (int)json_integer_value(json_object_get(item, "defined_at"))));
     else if (str_is(kind, "program"))
         judge_program(r, item);

@@ -552,8 +552,11 @@ static bool start_alias(struct analyse *a, struct analyse_call *call)
         const char *equals = w.text.len ? memchr(w.text.data, '=', w.text.len) : NULL;
         if (w.is_literal && !equals)
             continue;
-        if (w.is_literal)
-            w = rest_of(w, (size_t)(equals - w.text.data) + 1);
+        if (w.is_literal) {
+            size_t len = (size_t)(equals - w.text.data);
+            analyse_add_definition(a, str_sub(w.text, 0, len), false, call->command.line);
+            w = rest_of(w, len + 1);
+        }
         add_script(a, call, &w, false);
     }
     return false;

@@ -66,6 +66,10 @@ void analyse_add_command(struct analyse *a, const struct analyse_call *call);
 void analyse_add_unknown(
         struct analyse *a, const char *what, struct str text, uint32_t line);
 
+/* A function or an alias of the scope that is walked. */
+void analyse_add_definition(
+        struct analyse *a, struct str name, bool is_certain, uint32_t line);
+
 /* Literal text that is run as a script; `is_fresh`: by a shell of its own. */
 void analyse_add_text(struct analyse *a, struct str text, const char *via, uint32_t line,
         bool is_fresh);

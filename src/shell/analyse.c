@@ -57,6 +57,21 @@ void analyse_add_unknown(
             (struct analyse_unknown){ what, arena_str(a->arena, text), line };
 }
 
+void analyse_add_definition(
+        struct analyse *a, struct str name, bool is_certain, uint32_t line)
+{
+    if (!analyse_spend(a, 1, name.len))
+        return;
+    ANALYSE_GROW(a, a->definitions, a->definition_count, a->definition_cap);
+    a->definitions[a->definition_count++] = (struct analyse_definition){
+        .name = arena_str(a->arena, name),
+        .scope = a->text->scope,
+        .is_certain = is_certain,
+        .line = line,
+        .order = a->out->count,
+    };
+}
+
 void analyse_add_text(
         struct analyse *a, struct str text, const char *via, uint32_t line, bool is_fresh)
 {
@@ -305,16 +320,8 @@ static void walk_cond(struct analyse *a, const struct cond *c)
 
 static void walk_function(struct analyse *a, const struct node *n)
 {
-    if (!analyse_spend(a, 1, n->function.name.len))
-        return;
-    ANALYSE_GROW(a, a->definitions, a->definition_count, a->definition_cap);
-    a->definitions[a->definition_count++] = (struct analyse_definition){
-        .name = arena_str(a->arena, n->function.name),
-        .scope = a->text->scope,
-        .is_certain = !a->branches && !a->functions && a->text->is_own,
-        .line = line_of(a, n->pos),
-        .order = a->out->count,
-    };
+    bool is_certain = !a->branches && !a->functions && a->text->is_own;
+    analyse_add_definition(a, n->function.name, is_certain, line_of(a, n->pos));
     a->functions++;
     walk_node(a, n->function.body);
     a->functions--;

@@ -34,9 +34,9 @@ struct analyse_word {
 enum analyse_kind {
     ANALYSE_BUILTIN,
     ANALYSE_FUNCTION, /* of this script */
-    ANALYSE_MAYBE,    /* a function, if it is defined by then; else what has that name */
-    ANALYSE_PROGRAM,  /* none of these: a program, or a script found by its path */
-    ANALYSE_DYNAMIC,  /* the name is only known at run time */
+    ANALYSE_MAYBE, /* a function or alias, if defined by then; else what has that name */
+    ANALYSE_PROGRAM, /* none of these: a program, or a script found by its path */
+    ANALYSE_DYNAMIC, /* the name is only known at run time */
 };
 
 struct analyse_assign {
