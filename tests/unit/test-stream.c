@@ -253,6 +253,34 @@ static void test_closed_directions(void **state)
     stream_unref(s);
 }
 
+/* What was put back comes first, and is one piece with what follows it. */
+static void test_unread(void **state)
+{
+    (void)state;
+    struct stream *s = stream_text(STR("one\ntwo\nthree\n"));
+    struct str view;
+    char two[2];
+    assert_true(stream_line(s, '\n', 100, &view));
+    assert_int_equal(stream_read(s, two, 2), 2);
+    stream_unread(s, STR("tw"));
+    stream_unread(s, STR("one\n"));
+    assert_true(stream_peek(s, &view));
+    assert_true(str_is(view, "one\ntw"));
+    assert_true(stream_line(s, '\n', 100, &view));
+    assert_true(str_is(view, "one\n"));
+    assert_true(stream_peek_more(s, 6, &view));
+    assert_true(str_is(view, "two\nth"));
+    assert_true(stream_line(s, '\n', 100, &view));
+    stream_unread(s, view);
+    assert_true(stream_line(s, '\n', 100, &view));
+    assert_true(str_is(view, "two\n"));
+    stream_unread(s, STR(""));
+    auto_buf rest = BUF(100);
+    assert_true(stream_read_all(s, &rest));
+    assert_string_equal(rest.data, "three\n");
+    stream_unref(s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -266,6 +294,7 @@ int main(void)
         cmocka_unit_test(test_peek_more),
         cmocka_unit_test(test_sleep_lets_others_run),
         cmocka_unit_test(test_closed_directions),
+        cmocka_unit_test(test_unread),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

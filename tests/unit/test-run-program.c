@@ -1,0 +1,328 @@
+/* Programs as commands of a shell: their pipes and their end.  Who starts them is this
+ * test, which starts whatever it is asked for. */
+#include "shell/program.h"
+#include "shell/shell.h"
+#include "unit.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/epoll.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define MEMORY ((uint64_t)64 << 20)
+#define MOST   3 /* programs at once */
+
+struct child {
+    struct program program;
+    pid_t pid;
+    struct child *next;
+};
+
+struct starter {
+    struct programs programs;
+    struct child *children;
+    char asked[256]; /* the last arguments and variables */
+    unsigned started;
+};
+
+struct session {
+    struct starter starter;
+    struct vfs *vfs;
+    struct shell *sh;
+    struct buf out, err;
+};
+
+static void set_state(struct starter *s, struct program *p, enum program_state state)
+{
+    p->state = state;
+    p->is_answered = true;
+    p->has_ended = state != PROGRAM_RUNS;
+    if (state == PROGRAM_RUNS)
+        s->programs.count++;
+}
+
+static void exec_child(const struct program_request *r)
+{
+    for (int i = 0; i < 3; i++)
+        dup2(r->streams[i], i);
+    closefrom(3);
+    signal(SIGPIPE, SIG_DFL);
+    execvp(r->argv[0], r->argv);
+    _exit(99);
+}
+
+static void start_child(
+        struct starter *s, struct child *c, const struct program_request *r)
+{
+    c->pid = fork();
+    if (!c->pid)
+        exec_child(r);
+    int pidfd = (int)syscall(SYS_pidfd_open, c->pid, 0);
+    struct epoll_event event = { .events = EPOLLIN, .data.fd = pidfd };
+    assert_true(pidfd >= 0);
+    assert_int_equal(epoll_ctl(s->programs.fd, EPOLL_CTL_ADD, pidfd, &event), 0);
+    s->started++;
+    set_state(s, &c->program, PROGRAM_RUNS);
+}
+
+static void note(struct starter *s, const struct program_request *r)
+{
+    struct buf text = BUF(sizeof(s->asked) - 1);
+    for (int i = 0; i < r->argc; i++)
+        buf_addf(&text, "%s%s", i ? " " : "", r->argv[i]);
+    buf_addf(&text, " in %.*s", STR_ARG(r->cwd));
+    for (size_t i = 0; i < r->env_count; i++)
+        buf_addf(&text, " %s", r->env[i]);
+    snprintf(s->asked, sizeof(s->asked), "%s", text.data);
+    buf_finish(&text);
+}
+
+static int start(
+        struct programs *programs, const struct program_request *r, struct program **out)
+{
+    struct starter *s = (struct starter *)programs;
+    if (!strcmp(r->argv[0], "too-long"))
+        return E2BIG;
+    struct child *c = xcalloc(1, sizeof(*c));
+    c->next = s->children;
+    s->children = c;
+    *out = &c->program;
+    note(s, r);
+    if (!strcmp(r->argv[0], "refused")) {
+        c->program.text = xstrdup("it is refused");
+        set_state(s, &c->program, PROGRAM_REFUSED);
+    } else if (!strncmp(r->argv[0], "un", 2) || strchr(r->argv[0], '/')) {
+        set_state(s, &c->program, PROGRAM_UNKNOWN);
+    } else if (s->programs.count >= MOST) {
+        c->program.error = EAGAIN;
+        set_state(s, &c->program, PROGRAM_FAILED);
+    } else {
+        start_child(s, c, r);
+    }
+    return 0;
+}
+
+static void reap(struct starter *s, struct child *c)
+{
+    if (c->program.state != PROGRAM_RUNS ||
+            waitpid(c->pid, &c->program.status, WNOHANG) != c->pid)
+        return;
+    struct epoll_event event;
+    if (epoll_wait(s->programs.fd, &event, 1, 0) == 1)
+        close(event.data.fd);
+    set_state(s, &c->program, PROGRAM_ENDED);
+    c->program.notes = xstrdup("");
+    s->programs.count--;
+    s->programs.has_room = true;
+}
+
+static void take(struct programs *programs)
+{
+    struct starter *s = (struct starter *)programs;
+    for (struct child *c = s->children; c; c = c->next)
+        reap(s, c);
+}
+
+static void send_signal(
+        struct programs *programs UNUSED, struct program *program, int number)
+{
+    kill(((struct child *)program)->pid, number);
+}
+
+static void forget(struct programs *programs, struct program *program)
+{
+    struct starter *s = (struct starter *)programs;
+    struct child **at = &s->children;
+    while (&(*at)->program != program)
+        at = &(*at)->next;
+    struct child *c = *at;
+    *at = c->next;
+    assert_true(program->has_ended);
+    free(program->text);
+    free(program->notes);
+    free(c);
+}
+
+static const struct program_ops ops = { start, take, send_signal, forget };
+
+static void begin(struct session *s)
+{
+    static const struct vfs_options options = { .umask = 022 };
+    static const char *const env[] = { "FIRST=1", NULL };
+    *s = (struct session){ .out = BUF(MEMORY), .err = BUF(1 << 20) };
+    signal(SIGPIPE, SIG_IGN);
+    s->starter.programs = (struct programs){ .ops = &ops,
+        .fd = epoll_create1(EPOLL_CLOEXEC),
+        .null = open("/dev/null", O_RDWR | O_CLOEXEC),
+        .root = STR("/work") };
+    s->vfs = vfs_create(&options);
+    assert_int_equal(vfs_mount_memory(s->vfs, VPATH_ROOT, MEMORY), 0);
+    const struct shell_options shell = { .vfs = s->vfs,
+        .name = "paddock",
+        .cwd = VPATH_ROOT,
+        .env = env,
+        .programs = &s->starter.programs };
+    s->sh = shell_create(&shell);
+}
+
+static void end(struct session *s)
+{
+    assert_null(s->starter.children);
+    shell_destroy(s->sh);
+    vfs_destroy(s->vfs);
+    buf_finish(&s->out);
+    buf_finish(&s->err);
+    close_fd(&s->starter.programs.fd);
+    close_fd(&s->starter.programs.null);
+}
+
+static int run_with(struct session *s, const char *text, volatile sig_atomic_t *alarm)
+{
+    bool exited;
+    buf_clear(&s->out);
+    buf_clear(&s->err);
+    struct stream *in = stream_null();
+    struct stream *out = stream_buffer(&s->out), *err = stream_buffer(&s->err);
+    int status =
+            shell_run(s->sh, str_of(text), &SHELL_LIMITS, alarm, in, out, err, &exited);
+    stream_unref(in);
+    stream_unref(out);
+    stream_unref(err);
+    return status;
+}
+
+static void expect(struct session *s, const char *text, int status, const char *out)
+{
+    int got = run_with(s, text, NULL);
+    if (got != status || strcmp(buf_str(&s->out).len ? s->out.data : "", out) != 0)
+        print_message("%s: %d: %s%s\n", text, got, s->out.data, s->err.data);
+    assert_int_equal(got, status);
+    assert_string_equal(s->out.len ? s->out.data : "", out);
+}
+
+static const struct {
+    const char *text;
+    int status;
+    const char *out;
+} cases[] = {
+    { "echo x | command -p cat", 0, "x\n" },
+    { "command -p cat", 0, "" },
+    { "command -p cat <&-", 0, "" },
+    { "command -p sh -c 'exit 7'", 7, "" },
+    { "command -p sh -c 'kill -TERM $$'", 143, "" },
+    { "command -p sh -c 'echo 1; echo 2 >&2; echo 3' 2>&1 | cat", 0, "1\n2\n3\n" },
+    { "command -p sh -c 'echo 1; echo 2 >&2' 2>e >o; cat e o", 0, "2\n1\n" },
+    { "yes | command -p head -n 1; echo ${PIPESTATUS[@]}", 0, "y\n141 0\n" },
+    { "command -p yes | head -n 1; echo ${PIPESTATUS[@]}", 0, "y\n141 0\n" },
+    { "yes | command -p true; echo ${PIPESTATUS[@]}", 0, "141 0\n" },
+    { "seq 300000 | command -p cat | command -p cat | cksum; seq 300000 | cksum", 0,
+            "2732413854 1988895\n2732413854 1988895\n" },
+    { "seq 200000 >big; command -p tr 0 1 <big >copy; wc -c <copy", 0, "1288895\n" },
+    { "seq 9 | while read a; do command -p true; echo $a; done | tail -n 1", 0, "9\n" },
+    { "seq 3 >f; { read a; command -p true; read b; cat; } <f; echo $a$b", 0, "3\n12\n" },
+    { "seq 3 >f; { command -p sh -c 'read a'; cat; } <f", 0, "2\n3\n" },
+    { "{ command -p sh -c 'read a'; cat; } <<<$'1\\n2\\n3'", 0, "2\n3\n" },
+    { "{ command -p true; grep -c .; } < <(seq 50000)", 0, "50000\n" },
+    { "{ command -p true; tail -n 1; } < big", 0, "200000\n" },
+    { "x=$(command -p echo hi); echo \"<$x>\"", 0, "<hi>\n" },
+    { "for i in 1 2 3 4 5 6 7 8 9; do command -p sleep 0.01 & done; wait; echo done", 0,
+            "done\n" },
+    { "command -p true 3>f | command -p true | command -p true; echo $?", 0, "0\n" },
+    { "timeout 0.1 command -p sleep 100", 124, "" },
+    { "yes | timeout 0.1 command -p cat >/dev/null; echo ${PIPESTATUS[@]}", 0,
+            "141 124\n" },
+    { "timeout 0.1 command -p sh -c 'trap : TERM; while :; do sleep 0.1; done'", 124,
+            "" },
+    { "command -p sleep 100 & kill %1; wait %1", 143, "" },
+    { "refused a; echo $?", 0, "126\n" },
+    { "refused | cat; echo ${PIPESTATUS[@]}", 0, "126 0\n" },
+    { "unheard-of; echo $?", 0, "127\n" },
+    { "too-long; echo $?", 0, "126\n" },
+};
+
+static void test_cases(void **state UNUSED)
+{
+    struct session s;
+    begin(&s);
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++)
+        expect(&s, cases[i].text, cases[i].status, cases[i].out);
+    assert_int_equal(waitpid(-1, NULL, WNOHANG), -1); /* nobody is left */
+    end(&s);
+}
+
+/* What is asked for: expanded words, the folder, the variables that the script set. */
+static void test_requests(void **state UNUSED)
+{
+    static const struct {
+        const char *text, *asked;
+    } asked[] = {
+        { "x='a b'; refused \"$x\" *", "refused a b d work in /" },
+        { "cd d; refused; cd ..", "refused in /d" },
+        { "A=1 refused", "refused in / A=1" },
+        { "export FIRST=1 B=2; refused; unset B", "refused in / B=2" },
+        { "FIRST=3 refused", "refused in / FIRST=3" },
+        { "env C=4 refused", "refused in / C=4" },
+        { "xargs refused x <<<'1 2'", "refused x 1 2 in /" },
+        { "find d -exec refused {} \\;", "refused d in /" },
+        { "command -p unls", "unls in /" },
+        { "/usr/bin/refused", "refused in /" },
+        { "cd work; ./sub/unknown; cd ..", "sub/unknown in /work" },
+        { "/work/sub/unknown", "sub/unknown in /" },
+        { "work/unknown", "unknown in /" },
+    };
+    struct session s;
+    begin(&s);
+    expect(&s, "mkdir d work", 0, "");
+    for (size_t i = 0; i < ARRAY_LEN(asked); i++) {
+        run_with(&s, asked[i].text, NULL);
+        assert_string_equal(s.starter.asked, asked[i].asked);
+    }
+    assert_int_equal(s.starter.started, 0);
+    end(&s);
+}
+
+static volatile sig_atomic_t flag;
+
+static void on_alarm(int number UNUSED)
+{
+    flag = BUDGET_TIME;
+}
+
+/* The time of a call is up: all of it ends, and soon. */
+static void test_time(void **state UNUSED)
+{
+    static const char *const scripts[] = {
+        "command -p sleep 100",
+        "command -p sleep 100 | command -p sleep 100 | command -p cat",
+        "yes | command -p cat | command -p sleep 100",
+        "command -p sh -c 'trap \"\" TERM; exec sleep 100'",
+        "while :; do command -p true; done",
+        "command -p sleep 100 & wait",
+    };
+    const struct sigaction action = { .sa_handler = on_alarm };
+    struct session s;
+    begin(&s);
+    sigaction(SIGALRM, &action, NULL);
+    for (size_t i = 0; i < ARRAY_LEN(scripts); i++) {
+        flag = 0;
+        ualarm(200000, 0);
+        assert_int_equal(run_with(&s, scripts[i], &flag), 124);
+        assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+    }
+    expect(&s, "echo again | command -p cat", 0, "again\n");
+    end(&s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_cases),
+        cmocka_unit_test(test_requests),
+        cmocka_unit_test(test_time),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
