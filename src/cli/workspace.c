@@ -140,6 +140,7 @@ static bool serve(const struct workspace_options *o, struct error *err)
     struct workspace w;
     if (!workspace_open(&request, arena, &w, err))
         return false;
+    bool adds_shell = w.policy->tools.run && !(o->face->places & TOOL_IN_SHELL);
     const struct setup setup = { .name = str_of(o->face->name),
         .max_output = MAX_OUTPUT,
         .timeout_ms = w.policy->timeout_ms,
@@ -159,7 +160,8 @@ static bool serve(const struct workspace_options *o, struct error *err)
     const struct serve_config config = {
         .instructions = o->face->instructions,
         .setup = &setup,
-        .tools = { .places = o->face->places,
+        .tools = { .places = o->face->places | (adds_shell ? TOOL_IN_SHELL : 0),
+                .without = adds_shell ? "edit" : NULL,
                 .only = o->only,
                 .host_view = true,
                 .policy = w.policy },

@@ -179,6 +179,11 @@ struct policy_audit_log {
     struct origin origin;
 };
 
+/* [tools]: of pyddock serve; paddock serve has them all. */
+struct policy_tools {
+    bool run;
+};
+
 struct policy {
     struct str workspace;      /* absolute, links as they were written */
     struct str workspace_real; /* resolved */
@@ -211,6 +216,7 @@ struct policy {
     struct policy_mcp *mcp;
     size_t mcp_count;
     struct policy_audit_log audit_log;
+    struct policy_tools tools;
     const struct toml_value *source; /* all that was read, as one tree */
     struct policy_texts warnings;    /* what has no effect, and such; for people */
 };

@@ -35,8 +35,9 @@ extern const size_t tool_source_count;
 
 /* What a server offers; everything is borrowed for the life of the toolset. */
 struct toolset_config {
-    unsigned places;  /* of the tools that it knows: a set of TOOL_IN_... */
-    const char *only; /* "fs_stat,run_shell": of these only those; NULL: all of them */
+    unsigned places;     /* of the tools that it knows: a set of TOOL_IN_... */
+    const char *without; /* one of them that it has not; or NULL */
+    const char *only;    /* "fs_stat,run_shell": of these only those; NULL: all of them */
     bool read_only;
     bool host_view;              /* the tools see the files of the machine */
     const struct policy *policy; /* NULL: there is none, and no commands */

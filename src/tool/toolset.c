@@ -12,7 +12,9 @@ struct toolset {
 static bool is_known(const struct toolset *t, const struct tool_source *source)
 {
     const struct policy *policy = t->config.policy;
-    if (!(t->config.places & source->place))
+    const char *without = t->config.without;
+    if (!(t->config.places & source->place) ||
+            (without && !strcmp(source->name, without)))
         return false;
     switch (source->place) {
     case TOOL_IN_SHELL:

@@ -199,6 +199,24 @@ test('a call that is cancelled takes its programs with it', async (t) => {
   assert.equal(await run('echo $kept; command -p echo again'), '1\nagain\n');
 });
 
+test('pyddock serve has the shell when the policy says so', async (t) => {
+  const names = async ({ client }) => (await client.listTools()).tools.map(({ name }) => name);
+  const without = await open(t, { options: { face: 'pyddock' } });
+  assert.ok(!(await names(without)).includes('run'));
+  const s = await open(t, { policy: `${policy}[tools]\nrun = true\n`, options: { face: 'pyddock' }, repository: true });
+  assert.deepEqual((await names(s)).filter((name) => /^(run|edit)/.test(name)), ['run', 'run_python', 'run_shell']);
+  await s.all([['git log --format=%s | command -p tr a-z A-Z', 'FIRST\n']]);
+});
+
+test('without a section there is no program', async (t) => {
+  const s = await open(t, {
+    policy: '', files: { '.pyddock/pyddock.toml': '[execution]\ntimeout = 30\n[imports]\n[filesystem]\nwritable_paths = ["."]\n[ast]\n[audit]\n' },
+  });
+  await s.all([
+    ['git --version; command -p echo builtin', /^paddock: git: command not found[^\n]*\nbuiltin\n$/],
+  ]);
+});
+
 test('a program writes where it may, as the kernel holds it', { skip: noMounts }, async (t) => {
   const { run, w } = await open(t, { files: { 'a.txt': 'a\n' }, repository: true });
   await run(`command -p sh -c 'echo x > made.txt; echo x > ${w.top}/outside; echo x > .git/config; echo x > .pyddock/made'`);

@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -53,6 +54,7 @@ static void take_away(unsigned nr, unsigned error)
 typedef bool child_fn(const struct confine_status *status, int root);
 
 static bool as_interpreter; /* the children are confined */
+static bool passes_descriptors;
 
 /* Confine a child to the folder, without the call `missing` if it is not 0, and ask it.
  */
@@ -71,6 +73,7 @@ static bool in_poor_child(
             .max_memory = MEMORY,
             .max_files = 64,
             .interpreter = as_interpreter,
+            .passes_descriptors = passes_descriptors,
             .max_landlock = max_landlock };
         struct confine_status status = { 0 };
         if (!confine_follow_parent(parent, &status))
@@ -328,6 +331,34 @@ static bool refuse(void)
     return false;
 }
 
+/* No socket there: EBADF is the kernel's answer, EPERM the filter's. */
+static bool sends_nothing(const struct confine_status *status UNUSED, int root UNUSED)
+{
+    const struct msghdr message = { .msg_iovlen = 0 };
+    struct msghdr other = { .msg_iovlen = 0 };
+    return sendmsg(-1, &message, 0) < 0 && errno == EPERM && recvmsg(-1, &other, 0) < 0 &&
+           errno == EPERM;
+}
+
+static bool sends_only(const struct confine_status *status UNUSED, int root UNUSED)
+{
+    const struct msghdr message = { .msg_iovlen = 0 };
+    struct msghdr other = { .msg_iovlen = 0 };
+    int pair[2];
+    return sendmsg(-1, &message, 0) < 0 && errno == EBADF && recvmsg(-1, &other, 0) < 0 &&
+           errno == EPERM && socketpair(AF_UNIX, SOCK_STREAM, 0, pair) < 0 &&
+           errno == EPERM && socket(AF_UNIX, SOCK_STREAM, 0) < 0 && errno == EPERM;
+}
+
+static void test_descriptors_are_sent_where_asked_for(void **state UNUSED)
+{
+    assert_true(in_confined_child(true, 0, sends_nothing));
+    passes_descriptors = true;
+    assert_true(in_confined_child(true, 0, sends_only));
+    assert_true(in_confined_child(true, 0, holds_all) || kernel_abi() < 3);
+    passes_descriptors = false;
+}
+
 static void test_probes_answer_with_the_reason(void **state UNUSED)
 {
     const struct probe good = { "x", "x", succeed }, bad = { "y", "y", refuse };
@@ -348,6 +379,7 @@ int main(void)
         cmocka_unit_test(test_descriptors_are_closed_but_for_some),
         cmocka_unit_test(test_a_dead_parent_is_noticed),
         cmocka_unit_test(test_an_interpreter_is_sealed),
+        cmocka_unit_test(test_descriptors_are_sent_where_asked_for),
         cmocka_unit_test(test_an_interpreter_under_an_old_landlock),
         cmocka_unit_test(test_the_status_names_what_is_missing),
         cmocka_unit_test(test_probes_answer_with_the_reason),

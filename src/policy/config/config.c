@@ -35,6 +35,7 @@ static const struct conf_key sections[] = {
     { "deny_messages", conf_deny_messages, 0 },
     { "mcp", conf_mcp, 0 },
     { "audit_log", conf_audit_log, 0 },
+    { "tools", conf_tools, 0 },
 };
 #define REQUIRED_SECTIONS 5 /* the first ones */
 

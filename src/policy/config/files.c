@@ -254,6 +254,16 @@ static bool read_keep(
     return true;
 }
 
+bool conf_tools(
+        struct conf *c, const char *section, const struct toml_item *item, void *to)
+{
+    static const struct conf_key keys[] = {
+        { "run", conf_bool, offsetof(struct policy_tools, run) },
+    };
+    struct policy_tools *tools = &((struct policy *)to)->tools;
+    return conf_section(c, section, item, keys, ARRAY_LEN(keys), tools);
+}
+
 bool conf_audit_log(
         struct conf *c, const char *section, const struct toml_item *item, void *to)
 {

@@ -88,7 +88,7 @@ MUST_CHECK bool conf_has_mode(
 /* The sections; `to` is the struct policy. */
 conf_reader conf_execution, conf_imports, conf_filesystem, conf_ast, conf_audit,
         conf_restrictions, conf_import_overrides, conf_shells, conf_env,
-        conf_deny_messages, conf_mcp, conf_audit_log;
+        conf_deny_messages, conf_mcp, conf_audit_log, conf_tools;
 
 /* Of a list of folders: entries `*out`. */
 MUST_CHECK bool conf_paths(struct conf *c, const char *section,

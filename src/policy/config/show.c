@@ -167,6 +167,7 @@ static const struct {
     { "audit_log", "max_bytes", "10485760" },
     { "audit_log", "keep", "5" },
     { "audit_log", "arguments", "false" },
+    { "tools", "run", "false" },
 };
 
 static void print_defaults(struct printer *p, struct str section, size_t depth,
