@@ -2,6 +2,7 @@
 
 #include "python/replace.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 
@@ -82,11 +83,25 @@ static void find_uses(const struct event *e, bool *reads, bool *writes)
     *reads = !told || (has_flags ? (flags & O_ACCMODE) != O_WRONLY : !*writes);
 }
 
+/* The sockets to the server: for a snippet they are not open. */
+static bool check_descriptor(PyObject *path)
+{
+    int overflow = 0;
+    long fd = path && PyLong_Check(path) ? PyLong_AsLongAndOverflow(path, &overflow) : -1;
+    if (fd < 0 || (fd != guard.broker && fd != guard.events))
+        return true;
+    errno = EBADF;
+    PyErr_SetFromErrno(PyExc_OSError);
+    return false;
+}
+
 enum decision files_open(const struct event *e)
 {
     struct located at;
     bool reads, writes, exempt = false;
     auto_arena *arena = arena_create();
+    if (!check_descriptor(event_arg(e, 0)))
+        return DECIDED_DENY;
     if (!path_locate(event_arg(e, 0), NO_DIR, true, false, arena, &at))
         return DECIDED_DENY;
     if (at.is_none)

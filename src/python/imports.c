@@ -3,6 +3,7 @@
 #include "python/caller.h"
 #include "python/import-rules.h"
 #include "python/inner-attributes.h"
+#include "python/library-names.h"
 #include "python/module-leaks.h"
 #include "python/module-table.h"
 #include "python/module-view.h"
@@ -301,5 +302,5 @@ bool imports_init(void)
 {
     return overrides_init() && module_leaks_init() && module_view_init() &&
            module_table_init() && take_over() && reflect_init() &&
-           inner_attributes_init() && make_stand_ins();
+           inner_attributes_init() && library_names_init() && make_stand_ins();
 }
