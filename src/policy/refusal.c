@@ -62,3 +62,11 @@ void origin_write(const struct origin *origin, struct buf *out)
     else
         buf_addf(out, "(%s:%u)", origin->file, origin->line);
 }
+
+void refusal_write_rule(const struct refusal *r, struct buf *out)
+{
+    struct str rule = buf_str(&r->rule);
+    buf_add(out, rule.len ? rule : str_of(r->code));
+    buf_addc(out, ' ');
+    origin_write(&r->origin, out);
+}

@@ -30,6 +30,9 @@ void refusal_begin(struct refusal *r, const char *code, const struct origin *ori
 /* Append three lines: what, "Rule: ... (FILE:LINE)", hint.  No newline at the end. */
 void refusal_write(const struct refusal *r, struct buf *out);
 
+/* Append the rule with its place, as records tell it; without a rule, the code. */
+void refusal_write_rule(const struct refusal *r, struct buf *out);
+
 /* "(.pyddock/pyddock.toml:12)", "(built-in policy, line 12)", or "(always)" for a rule
  * that no policy can change. */
 void origin_write(const struct origin *origin, struct buf *out);

@@ -122,15 +122,21 @@ static bool send_ready(const struct confine_status *status, struct error *err)
     return wire_send(CONTROL_FD, &m, err);
 }
 
+/* A policy may refuse parts of it, which is no concern of the snippet that follows. */
 static void run_silently(struct str code)
 {
     struct outcome outcome;
     const struct snippet snippet = { .code = code, .is_rehearsal = true };
+    auto_fd int null = open("/dev/null", O_WRONLY | O_CLOEXEC),
+                stderr_fd = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 100);
+    if (null < 0 || stderr_fd < 0)
+        return;
+    dup2(null, STDERR_FILENO);
     outcome_init(&outcome);
     run_snippet(&snippet, &outcome);
-    if (outcome.exit_code)
-        log_line(LOG_WARN, "the first snippet of a child failed");
     outcome_finish(&outcome);
+    guard_forget_rule();
+    dup2(stderr_fd, STDERR_FILENO);
 }
 
 static void run_warm_up(void)

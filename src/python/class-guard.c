@@ -186,18 +186,23 @@ struct hidden {
 struct refuser {
     PyObject_HEAD vectorcallfunc call;
     PyObject *text;
+    char *rule;
 };
 
 static PyObject *call_refuser(PyObject *self, PyObject *const *args UNUSED,
         size_t count UNUSED, PyObject *keywords UNUSED)
 {
-    PyErr_SetObject(PyExc_PermissionError, ((struct refuser *)self)->text);
+    const struct refuser *r = (struct refuser *)self;
+    guard_note_text(str_of(r->rule));
+    PyErr_SetObject(PyExc_PermissionError, r->text);
     return NULL;
 }
 
 static void refuser_dealloc(PyObject *self)
 {
-    Py_XDECREF(((struct refuser *)self)->text);
+    struct refuser *r = (struct refuser *)self;
+    Py_XDECREF(r->text);
+    free(r->rule);
     PyObject_Free(self);
 }
 
@@ -214,14 +219,16 @@ static PyTypeObject refuser_type = {
 
 PyObject *class_guard_refuser(const struct refusal *why)
 {
-    auto_buf text = BUF((size_t)1 << 16);
+    auto_buf text = BUF((size_t)1 << 16), rule = BUF((size_t)1 << 16);
     refusal_write(why, &text);
+    refusal_write_rule(why, &rule);
     if (PyType_Ready(&refuser_type))
         return NULL;
     struct refuser *r = PyObject_New(struct refuser, &refuser_type);
     if (!r)
         return NULL;
     r->call = call_refuser;
+    r->rule = str_copy(buf_str(&rule));
     r->text = PyUnicode_DecodeUTF8(text.data, (Py_ssize_t)text.len, "replace");
     if (!r->text)
         Py_CLEAR(r);

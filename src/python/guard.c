@@ -41,16 +41,14 @@ void guard_note_rule(struct str rule, const struct origin *origin)
     origin_write(origin, &first_rule);
 }
 
-/* A refusal without a rule is of a kind, and counts too. */
-static void remember_rule(const struct refusal *why)
-{
-    struct str rule = buf_str(&why->rule);
-    guard_note_rule(rule.len ? rule : str_of(why->code), &why->origin);
-}
-
 struct str guard_first_rule(void)
 {
     return buf_str(&first_rule);
+}
+
+void guard_forget_rule(void)
+{
+    buf_clear(&first_rule);
 }
 
 /* Not as an argument: str() of the exception stays the text. */
@@ -64,7 +62,8 @@ static void set_errno(PyObject *exception)
 PyObject *guard_refuse(PyObject *type, const struct refusal *why)
 {
     auto_buf text = BUF((size_t)1 << 16);
-    remember_rule(why);
+    if (!first_rule.len)
+        refusal_write_rule(why, &first_rule);
     refusal_write(why, &text);
     auto_ref *message = PyUnicode_DecodeUTF8(
             text.data ? text.data : "", (Py_ssize_t)text.len, "replace");

@@ -58,6 +58,7 @@ void guard_note_text(struct str rule);
 
 /* The rule of the first refusal of this process, with its place, or "". */
 struct str guard_first_rule(void);
+void guard_forget_rule(void);
 
 /* The text of the first [deny_messages] pattern that is found in `subject`, or "". */
 struct str guard_message(struct str subject);

@@ -51,8 +51,7 @@ static bool is_plain(struct str path, int fd, struct buf *why)
 static void note_refusal(const struct refusal *refusal, json_t *notes)
 {
     auto_buf rule = BUF((size_t)1 << 16);
-    buf_addf(&rule, "%.*s ", STR_ARG(buf_str(&refusal->rule)));
-    origin_write(&refusal->origin, &rule);
+    refusal_write_rule(refusal, &rule);
     json_object_set_new(notes, "decision", json_string("deny"));
     json_object_set_new(notes, "rule", json_text(buf_str(&rule)));
 }

@@ -162,14 +162,10 @@ static void reply(struct door_line *r, json_t *json)
         send_replies(r);
 }
 
-/* The rule and its place, as records tell it. */
 static json_t *rule_of(const struct refusal *why)
 {
     auto_buf text = BUF(MAX_RULE);
-    struct str rule = buf_str(&why->rule);
-    buf_add(&text, rule.len ? rule : str_of(why->code));
-    buf_addc(&text, ' ');
-    origin_write(&why->origin, &text);
+    refusal_write_rule(why, &text);
     return json_text(buf_str(&text));
 }
 

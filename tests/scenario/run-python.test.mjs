@@ -2,8 +2,9 @@
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, readFileSync, readdirSync, symlinkSync } from 'node:fs';
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
 import test from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { build, connect, pyddock } from './lib.mjs';
@@ -192,6 +193,21 @@ test('the time is up: what was printed is kept, and the next call runs', { skip 
   assert.match(stubborn.text, /^--- STDOUT ---\n[\s\S]*caught[\s\S]*--- STDERR ---\nTimeoutError: the snippet did not end within its limit of 0\.5s /);
   assert.equal(stubborn.isError, true);
   assert.match((await py('"still here"')).text, /'still here'/);
+});
+
+test('what prepares a process is refused in silence, whatever the policy takes from it', { skip }, async (t) => {
+  const log = join(await mkdtemp(join(tmpdir(), 'paddock-log-')), 'audit.jsonl');
+  t.after(() => rm(dirname(log), { recursive: true, force: true }));
+  const { py } = await serveText(t, {
+    policy: `[ast]\nblock_calls = ["print", "f"]\n[restrictions.re]\nmode = "allow"\nmodule_deny = ["sub"]\n[audit_log]\npath = "${log}"\n`,
+  });
+  assert.equal((await py('40 + 2')).text, '--- RESULT ---\n42\n--- EXIT CODE: 0 ---');
+  const refused = await py('import re\nre.sub("a", "b", "c")');
+  assert.match(refused.text, /^PermissionError: 'sub' is not permitted on re\nRule: /m);
+  assert.equal(refused.isError, true);
+  const records = (await readFile(log, 'utf8')).trimEnd().split('\n').map((line) => JSON.parse(line));
+  assert.deepEqual(records.map((r) => r.decision), ['allow', 'deny']);
+  assert.match(records[1].rule, /^\[restrictions\.re\] module_deny 'sub' \(/);
 });
 
 test('calls run side by side', { skip }, async (t) => {
