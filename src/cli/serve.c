@@ -176,6 +176,7 @@ static struct dispatch *open_dispatch(
     if (shell_has_programs(s, config)) {
         s->door = open_door(s, config);
         setup.door = HELPER_FIRST_FD + (int)session.worker.fd_count;
+        command_files(config->commands, arena, &setup.files, &setup.file_count);
         door_setup = write_setup(&setup, arena);
     }
     const struct dispatch_config dispatch = { .worker = session,

@@ -50,12 +50,18 @@ struct program_places { /* the folders of PATH, real */
 };
 void program_places_find(const struct policy *policy, struct str path,
         struct arena *arena, struct program_places *out);
+/* The first program of that name in the folders; false: there is none. */
+MUST_CHECK bool program_path(const struct program_places *places, struct str name,
+        struct arena *arena, struct str *out);
 MUST_CHECK bool program_find(struct command_step *step,
         const struct program_places *places, struct program *out, struct refusal *why);
 
 /* args.c: do the arguments name a path that they may not?  `cwd` is real. */
 MUST_CHECK bool args_check_paths(
         struct command_step *step, struct str cwd, struct refusal *why);
+
+/* command-unknown.c: is the section for the command that has its name, and no other? */
+bool command_is_plain(const struct policy_shell *section);
 
 /* command-text.c: filling refusals. */
 /* Append `text` in single quotes, on one line and not too long. */

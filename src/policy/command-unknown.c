@@ -47,6 +47,13 @@ static void hint_name(
         refuse_hint(why, "Did you mean '%.*s'?", STR_ARG(near));
 }
 
+bool command_is_plain(const struct policy_shell *section)
+{
+    struct str name = section->name, text = section->command.text;
+    return text.len == name.len + 2 && str_starts(text, STR("^")) &&
+           str_starts(str_from(text, 1), name) && str_ends(text, STR("$"));
+}
+
 /* `git`, or `scripts ('jobs/.*')` where the name is not the command. */
 static void hint_configured(const struct policy *policy, struct refusal *why)
 {
@@ -61,9 +68,7 @@ static void hint_configured(const struct policy *policy, struct refusal *why)
             break;
         }
         buf_addf(out, "%s%.*s", i ? ", " : "", STR_ARG(name));
-        bool plain = text.len == name.len + 2 && str_starts(text, STR("^")) &&
-                     str_starts(str_from(text, 1), name) && str_ends(text, STR("$"));
-        if (!plain)
+        if (!command_is_plain(section))
             buf_addf(out, " ('%.*s')", STR_ARG(text));
     }
     buf_addc(out, '.');

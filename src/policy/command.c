@@ -23,6 +23,21 @@ struct command_policy *command_policy_create(const struct policy *policy,
     return p;
 }
 
+void command_files(const struct command_policy *p, struct arena *arena,
+        const struct str **out, size_t *out_count)
+{
+    size_t count = p->policy->shell_count;
+    struct str *files = arena_alloc(arena, (count + 1) * sizeof(*files));
+    *out = files;
+    *out_count = 0;
+    for (size_t i = 0; i < count; i++) {
+        const struct policy_shell *section = &p->policy->shells[i];
+        if (command_is_plain(section) &&
+                program_path(&p->places, section->name, arena, &files[*out_count]))
+            ++*out_count;
+    }
+}
+
 static struct str joined(const struct command_request *r, struct arena *arena)
 {
     size_t len = 0;

@@ -57,6 +57,11 @@ MUST_CHECK bool command_decide(const struct command_policy *p,
         const struct command_request *request, struct arena *arena,
         struct command_plan *out, struct refusal *why);
 
+/* Where the programs are that a section is for by one plain name, `^git$`; those that are
+ * not there are left out. */
+void command_files(const struct command_policy *p, struct arena *arena,
+        const struct str **out, size_t *out_count);
+
 /* An argument pattern as it is shown: `status(\s|$)` is how a policy says "the word
  * status", and the word is enough. */
 struct str command_pattern(const struct policy_regex *pattern);

@@ -64,6 +64,17 @@ static bool refuse_planted(
     return false;
 }
 
+bool program_path(const struct program_places *places, struct str name,
+        struct arena *arena, struct str *out)
+{
+    for (size_t i = 0; i < places->count; i++) {
+        *out = join(arena, places->folders[i], name);
+        if (is_program(*out))
+            return true;
+    }
+    return false;
+}
+
 /* `*out` is where it was found: the link, if it is one, and not what it points to.
  * Nothing: it is nowhere in PATH. */
 static bool find_by_name(struct command_step *step, const struct program_places *places,

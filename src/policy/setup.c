@@ -22,14 +22,20 @@ static json_t *root_json(const struct setup_root *root)
     return object;
 }
 
+static json_t *strings_json(const struct str *items, size_t count)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < count; i++)
+        json_array_append_new(list, json_text(items[i]));
+    return list;
+}
+
 void setup_write(const struct setup *s, struct buf *out)
 {
-    json_t *object = json_object(), *deny = json_array(), *roots = json_array();
+    json_t *object = json_object(), *roots = json_array();
     json_object_set_new(object, "name", json_text(s->name));
     json_object_set_new(object, "read_only", json_boolean(s->read_only));
-    for (size_t i = 0; i < s->deny_count; i++)
-        json_array_append_new(deny, json_text(s->deny[i]));
-    json_object_set_new(object, "deny", deny);
+    json_object_set_new(object, "deny", strings_json(s->deny, s->deny_count));
     json_object_set_new(object, "max_output", json_integer(s->max_output));
     json_object_set_new(object, "timeout_ms", json_integer(s->timeout_ms));
     json_object_set_new(object, "max_steps", json_integer((json_int_t)s->max_steps));
@@ -43,8 +49,10 @@ void setup_write(const struct setup *s, struct buf *out)
     json_object_set_new(object, "events", json_boolean(s->events));
     json_object_set_new(object, "hashes", json_boolean(s->hashes));
     json_object_set_new(object, "programs", json_boolean(s->programs));
-    if (s->door)
+    if (s->door) {
         json_object_set_new(object, "door", json_integer(s->door));
+        json_object_set_new(object, "files", strings_json(s->files, s->file_count));
+    }
     json_write(object, out);
     json_decref(object);
 }
@@ -112,18 +120,19 @@ static bool parse_roots(
     return true;
 }
 
-static bool parse_deny(
-        const json_t *deny, struct arena *arena, struct setup *out, struct error *err)
+static bool take_strings(const json_t *object, const char *key, struct arena *arena,
+        const struct str **out, size_t *out_count, struct error *err)
 {
-    size_t count = json_array_size(deny);
+    const json_t *array = json_object_get(object, key);
+    size_t count = json_array_size(array);
     struct str *list = arena_alloc(arena, (count + 1) * sizeof(*list));
     for (size_t i = 0; i < count; i++) {
-        if (!json_is_string(json_array_get(deny, i)))
-            return error_set(err, ERR_INVALID, "'deny' must be strings");
-        list[i] = arena_str(arena, json_str(json_array_get(deny, i)));
+        if (!json_is_string(json_array_get(array, i)))
+            return error_set(err, ERR_INVALID, "'%s' must be strings", key);
+        list[i] = arena_str(arena, json_str(json_array_get(array, i)));
     }
-    out->deny = list;
-    out->deny_count = count;
+    *out = list;
+    *out_count = count;
     return true;
 }
 
@@ -182,7 +191,8 @@ static bool parse_fields(
            take_positive(object, "max_output", &out->max_output, err) &&
            take_positive(object, "timeout_ms", &out->timeout_ms, err) &&
            parse_limits(object, out, err) &&
-           parse_deny(json_object_get(object, "deny"), arena, out, err) &&
+           take_strings(object, "deny", arena, &out->deny, &out->deny_count, err) &&
+           take_strings(object, "files", arena, &out->files, &out->file_count, err) &&
            parse_roots(json_object_get(object, "roots"), arena, out, err) &&
            parse_paths(json_object_get(object, "paths"), arena, out, err);
 }

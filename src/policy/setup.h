@@ -49,6 +49,8 @@ struct setup {
     bool hashes;                     /* of files that are replaced, before and after */
     bool programs;                   /* there is a tool run_shell beside the shell */
     int door; /* the socket where the shell asks for programs; 0: it has none */
+    const struct str *files; /* of programs that it may ask for by their names */
+    size_t file_count;
 };
 
 /* Append the JSON. */

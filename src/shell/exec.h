@@ -63,6 +63,10 @@ int exec_lookup(struct shell *sh, int argc, char **argv, bool no_functions);
  */
 MUST_CHECK bool exec_program(struct shell *sh, int argc, char **argv, int *status);
 
+/* The file of a program that may be run by its name, or as that file; "": there is none.
+ */
+struct str exec_program_file(const struct shell *sh, const char *name);
+
 /* A builtin by name, or as /bin/NAME; NULL: there is none. */
 const struct command *exec_find_builtin(const char *name);
 

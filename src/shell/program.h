@@ -55,8 +55,10 @@ struct program_ops {
 
 struct programs {
     const struct program_ops *ops;
-    int fd;          /* readable: there are news */
-    int null;        /* /dev/null, open */
+    int fd;                  /* readable: there are news */
+    int null;                /* /dev/null, open */
+    const struct str *files; /* where the programs are that are known by their names */
+    size_t file_count;
     struct str root; /* a program below it is known by its path from there */
     size_t count;    /* of those that run */
     bool has_room;   /* set when one has ended */

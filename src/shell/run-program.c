@@ -447,6 +447,19 @@ static size_t find_names(struct shell *sh, char *name, char **names)
     return count;
 }
 
+struct str exec_program_file(const struct shell *sh, const char *name)
+{
+    const struct programs *p = sh->session->programs;
+    for (size_t i = 0; p && i < p->file_count; i++) {
+        struct str file = p->files[i];
+        const char *slash = memrchr(file.data, '/', file.len);
+        size_t folder = slash ? (size_t)(slash - file.data) + 1 : 0;
+        if (str_is(file, name) || str_is(str_from(file, folder), name))
+            return file;
+    }
+    return STR("");
+}
+
 bool exec_program(struct shell *sh, int argc, char **argv, int *status)
 {
     if (!sh->session->programs)

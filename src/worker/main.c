@@ -101,10 +101,18 @@ static bool serve(struct worker *w, struct wire_reader *reader, struct error *er
     return err->code == ERR_NOT_FOUND;
 }
 
+static void tell_programs(
+        struct programs *p, const struct view *view, struct arena *arena)
+{
+    p->root = view_cwd(view, arena).text;
+    p->files = view->setup->files;
+    p->file_count = view->setup->file_count;
+}
+
 static void open_shell(struct worker *w, const struct view *view, struct arena *arena)
 {
     if (w->door)
-        door_programs(w->door)->root = view_cwd(view, arena).text;
+        tell_programs(door_programs(w->door), view, arena);
     const struct shell_options options = {
         .vfs = view->vfs,
         .name = arena_cstr(arena, view->setup->name),

@@ -1,5 +1,6 @@
 // Approved programs as commands of the virtual shell: `git log | head` and what goes wrong with it.
 import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import test from 'node:test';
@@ -132,6 +133,18 @@ test('a builtin wins, a path or command -p is the program, a function wins over 
     ['mkdir -p other/tools; cp tools/say other/tools/say; cd other; tools/say x; cd ..', 'real x \n'],
     ['git() { echo function; }; git; command git --version', /^function\ngit version /],
     ['command -p sh -c "echo $BASHPID" | grep -c .', '1\n'],
+  ]);
+});
+
+test('what a name is: a builtin, a program, nothing', async (t) => {
+  const { all } = await open(t, { policy: `${policy}${allowed('not-installed')}` });
+  const file = ['/usr/bin/git', '/bin/git'].find((path) => existsSync(path));
+  await all([
+    ['command -v git cat; type git; type -t git cat; which git', `${file}\ncat\ngit is ${file}\nfile\nbuiltin\n${file}\n`],
+    ['type -P git; command -v not-installed; echo $?; type -P cat; echo $?', new RegExp(`^${file}\n1\n`)],
+    ['if command -v git > /dev/null; then $(which git) --version; fi', /^git version /],
+    ['not-installed; echo $?', /not-installed[^\n]*not installed[^\n]*\n127\n$/],
+    ['command -v nosuch; echo $?; which nosuch; hash nosuch; echo $?; hash git && echo yes', /^1\n[^\n]*hash: nosuch: not found\n1\nyes\n$/],
   ]);
 });
 

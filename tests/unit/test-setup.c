@@ -5,6 +5,7 @@
 static void test_round_trip(void **state UNUSED)
 {
     const struct str deny[] = { STR("*.bak"), STR("a \"b\"") };
+    const struct str files[] = { STR("/usr/bin/git") };
     const struct setup_root roots[] = {
         { .at = STR("/"), .kind = SETUP_LOCAL, .fd = 4, .host_path = STR("/srv/p") },
         { .at = STR("/mnt/x"), .kind = SETUP_MEMORY, .fd = -1 },
@@ -18,6 +19,9 @@ static void test_round_trip(void **state UNUSED)
         .max_steps = 600000000000,
         .max_depth = 7,
         .max_memory_mib = 9,
+        .door = 5,
+        .files = files,
+        .file_count = 1,
         .roots = roots,
         .root_count = 2 };
     auto_buf json = BUF(4096), again = BUF(4096);
@@ -29,6 +33,8 @@ static void test_round_trip(void **state UNUSED)
     assert_int_equal(out.roots[1].fd, -1);
     assert_true(out.max_steps == 600000000000 && out.max_depth == 7);
     assert_int_equal(out.max_memory_mib, 9);
+    assert_int_equal(out.door, 5);
+    assert_true(out.file_count == 1 && str_eq(out.files[0], files[0]));
     setup_write(&out, &again);
     assert_string_equal(json.data, again.data);
     assert_non_null(strstr(json.data, "\"fd\":4,\"host_path\":\"/srv/p\""));

@@ -65,6 +65,20 @@ static void describe_simple(
         say(c, how == DESCRIBE_WORD ? kind : name);
 }
 
+/* A real program. */
+static bool describe_file(struct cmd *c, const char *name, enum describe how)
+{
+    struct str file = exec_program_file(c->shell, name);
+    if (!file.len)
+        return false;
+    const char *path = arena_cstr(c->arena, file);
+    if (how == DESCRIBE_SENTENCE)
+        say(c, arena_printf(c->arena, "%s is %s", name, path));
+    else
+        say(c, how == DESCRIBE_WORD ? "file" : path);
+    return true;
+}
+
 /* False: there is no such command (nothing was printed). */
 static bool describe(struct cmd *c, const char *name, enum describe how, bool functions)
 {
@@ -80,7 +94,7 @@ static bool describe(struct cmd *c, const char *name, enum describe how, bool fu
     else if (exec_find_builtin(name))
         describe_simple(c, name, "builtin", how);
     else
-        return false;
+        return describe_file(c, name, how);
     return true;
 }
 
@@ -137,6 +151,16 @@ static int cmd_builtin(struct cmd *c)
     return exec_builtin(c->shell, command, c->argc - i, c->argv + i);
 }
 
+/* Only where a file is what is run. */
+static int describe_files(struct cmd *c, int first)
+{
+    int found = 0;
+    for (int i = first; i < c->argc; i++)
+        if (describe_file(c, c->argv[i], DESCRIBE_NAME))
+            found++;
+    return found;
+}
+
 static int cmd_type(struct cmd *c)
 {
     enum describe how = DESCRIBE_SENTENCE;
@@ -152,9 +176,9 @@ static int cmd_type(struct cmd *c)
         if (k == 'p' || k == 'P')
             path = true;
     }
-    if (path) /* nothing here is a file */
-        return l.index >= c->argc ? 0 : 1;
     int count = c->argc - l.index;
+    if (path)
+        return describe_files(c, l.index) == count ? 0 : 1;
     int found = describe_all(c, l.index, how, functions, how == DESCRIBE_WORD);
     return found == count ? 0 : 1;
 }
@@ -186,6 +210,7 @@ static int cmd_hash(struct cmd *c)
     int status = 0;
     for (int i = l.index; i < c->argc; i++)
         if (!exec_find_builtin(c->argv[i]) &&
+                !exec_program_file(c->shell, c->argv[i]).len &&
                 !functions_find(c->shell->functions, str_of(c->argv[i]))) {
             cmd_err(c, "%s: not found", c->argv[i]);
             status = 1;

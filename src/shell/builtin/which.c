@@ -1,11 +1,16 @@
-#include "shell/cmd.h"
+#include "shell/exec.h"
 
 static const struct cmd_opt options[] = {
     { 'a', NULL, ARG_NONE, NULL, "(ignored: there is one of each)" },
     { 0 },
 };
 
-/* Commands are part of the shell, so the name is what runs them. */
+/* Most commands are part of the shell, so that the name is what runs them. */
+static struct str find(struct cmd *c, const char *name)
+{
+    return command_find(str_of(name)) ? str_of(name) : exec_program_file(c->shell, name);
+}
+
 static int cmd_which(struct cmd *c)
 {
     int status = c->argc > 1 ? 0 : 1;
@@ -14,9 +19,10 @@ static int cmd_which(struct cmd *c)
         if (k == CMD_BAD)
             return 2;
     for (int i = 0; i < c->argc; i++) {
-        if (!command_find(str_of(c->argv[i])))
+        struct str found = find(c, c->argv[i]);
+        if (!found.len)
             status = 1;
-        else if (!cmd_printf(c, "%s\n", c->argv[i]))
+        else if (!cmd_printf(c, "%.*s\n", STR_ARG(found)))
             return 1;
     }
     return status;
