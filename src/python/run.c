@@ -256,6 +256,16 @@ static int exit_code_of(PyObject *value)
     return 1;
 }
 
+/* A name that an earlier call has made, most likely: those are gone. */
+static void explain_name(PyObject *type)
+{
+    static const char text[] = "Every call is a fresh process, which keeps no names of "
+                               "earlier calls: define "
+                               "them again, or keep values in files of the workspace.";
+    if (type == PyExc_NameError)
+        say(text, strlen(text));
+}
+
 /* What is raised is told as Python tells it. */
 static int tell_exception(void)
 {
@@ -269,6 +279,7 @@ static int tell_exception(void)
     auto_ref *done = PyObject_CallFunctionObjArgs(run.print_exception, value, NULL);
     if (!done)
         PyErr_Print();
+    explain_name(type);
     return 1;
 }
 
