@@ -7,6 +7,7 @@
 #include "python/rules.h"
 #include "python/seal.h"
 #include "python/tempfile-view.h"
+#include "python/thread-report.h"
 
 #include "base/json.h"
 
@@ -110,7 +111,7 @@ bool run_init(void)
     run.line_cache = get("linecache", "cache");
     return run.compile && run.exec && run.eval && run.expression && run.print_exception &&
            run.line_cache && ending_init() && rules_init() && tempfile_set_folder() &&
-           watch_alarm();
+           thread_report_init() && watch_alarm();
 }
 
 static PyObject *parse(PyObject *source)
