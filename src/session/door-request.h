@@ -23,7 +23,8 @@
 #include "base/json.h"
 #include "policy/command.h"
 
-#define DOOR_REQUEST_MAX     ((size_t)128 << 10) /* bytes of a message, either way */
+#define DOOR_REQUEST_MAX     ((size_t)192 << 10) /* bytes; a socket takes 208 KiB */
+#define DOOR_REPLY_MAX       ((size_t)128 << 10)
 #define DOOR_REQUEST_STREAMS 3
 
 enum door_request_kind { DOOR_SPAWN, DOOR_SIGNAL };

@@ -10,13 +10,14 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define STREAMS    DOOR_REQUEST_STREAMS
-#define MAX_A_TURN 8                  /* requests, before the loop gets its turn again */
-#define GRACE_MS   3000               /* the helper's own end comes first */
-#define MAX_TEXT   ((size_t)16 << 10) /* of a reply; six times that as JSON at most */
-#define MAX_RULE   ((size_t)2 << 10)
-#define MAX_REPLY  DOOR_REQUEST_MAX
-#define MAX_WHOLE  ((size_t)1 << 17) /* of a text before it is cut */
+#define STREAMS       DOOR_REQUEST_STREAMS
+#define MAX_IN_SOCKET 1024 /* requests that may wait there */
+#define MAX_A_TURN    8    /* requests, before the loop gets its turn again */
+#define GRACE_MS      3000 /* the helper's own end comes first */
+#define MAX_TEXT      ((size_t)16 << 10) /* of a reply; six times that as JSON at most */
+#define MAX_RULE      ((size_t)2 << 10)
+#define MAX_REPLY     DOOR_REPLY_MAX
+#define MAX_WHOLE     ((size_t)1 << 17) /* of a text before it is cut */
 
 struct reply {
     struct reply *next;
@@ -52,6 +53,7 @@ struct door_line {
     bool has_poll;
     bool is_closed; /* nobody is listened to any more */
     bool rests;     /* between two calls: nothing is started */
+    bool has_calls; /* one that asks too often may do better in the next one */
     char in[DOOR_REQUEST_MAX + 1];
 };
 
@@ -446,7 +448,7 @@ static enum received receive(struct door_line *r)
     take_descriptors(&message, fds, ARRAY_LEN(fds), &count);
     bool whole = n > 0 && (size_t)n <= DOOR_REQUEST_MAX &&
                  !(message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) &&
-                 ++r->requests <= 2 * DOOR_MAX_REQUESTS;
+                 (++r->requests <= 2 * DOOR_MAX_REQUESTS || r->has_calls);
     bool good = whole && obey(r, (struct str){ r->in, (size_t)n }, fds, count);
     for (size_t i = 0; i < count; i++)
         close_fd(&fds[i]);
@@ -511,7 +513,7 @@ struct door_line *door_open(struct door *d, int fd, unsigned timeout_ms)
 static void drain(struct door_line *r)
 {
     enum received received = MESSAGE;
-    while (received == MESSAGE && !r->is_closed)
+    for (unsigned i = 0; i < MAX_IN_SOCKET && received == MESSAGE && !r->is_closed; i++)
         received = receive(r);
     end_after(r, received);
 }
@@ -519,7 +521,7 @@ static void drain(struct door_line *r)
 void door_rest(struct door_line *r)
 {
     kill_all(r);
-    r->rests = true;
+    r->rests = r->has_calls = true;
     if (!r->is_closed)
         drain(r);
 }

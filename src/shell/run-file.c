@@ -97,19 +97,20 @@ static const char *no_programs(struct shell *sh)
 static int run_by(struct shell *sh, const struct interpreter *by, int argc, char **argv)
 {
     const struct command *command = command_find(str_of(by->name));
-    if (!command) {
-        shell_err(sh, "%s: cannot be run: it wants '%s', and %s", argv[0], by->name,
-                no_programs(sh));
-        return 126;
-    }
     char **args = arena_alloc(sh->arena, ((size_t)argc + 3) * sizeof(char *));
-    int n = 0;
+    int n = 0, status;
     args[n++] = (char *)(uintptr_t)by->name;
     if (by->arg)
         args[n++] = (char *)(uintptr_t)by->arg;
     memcpy(args + n, argv, (size_t)argc * sizeof(char *));
     args[n + argc] = NULL;
-    return exec_builtin(sh, command, n + argc, args);
+    if (command)
+        return exec_builtin(sh, command, n + argc, args);
+    if (exec_program(sh, n + argc, args, &status))
+        return status;
+    shell_err(sh, "%s: cannot be run: it wants '%s', and %s", argv[0], by->name,
+            no_programs(sh));
+    return 126;
 }
 
 int exec_file(struct shell *sh, int argc, char **argv)

@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #define CHUNK      ((size_t)64 << 10)
-#define TERM_MS    400 /* for a program to end by itself when its time is up... */
-#define KILL_MS    800 /* ...and to be killed, from the same moment on */
+#define TERM_MS    300 /* for a program to end by itself when its time is up... */
+#define KILL_MS    600 /* ...and to be killed, from the same moment on */
 #define NOT_FOUND  127
 #define CANNOT_RUN 126
 

@@ -7,7 +7,8 @@
 #include <sys/socket.h>
 
 #define STREAMS     3
-#define MAX_MESSAGE ((size_t)128 << 10) /* what the server takes, and sends */
+#define MAX_REQUEST ((size_t)192 << 10) /* what the server takes... */
+#define MAX_REPLY   ((size_t)128 << 10) /* ...and sends */
 #define BROKEN      "the server does not start programs any more"
 
 struct handle {
@@ -22,7 +23,7 @@ struct door {
     struct handle *handles;
     int64_t last_id;
     bool is_broken;
-    char in[MAX_MESSAGE + 1];
+    char in[MAX_REPLY + 1];
 };
 
 static struct handle *find(struct door *d, int64_t id)
@@ -101,6 +102,8 @@ static void take_reply(struct door *d, const json_t *reply)
 static void break_off(struct door *d)
 {
     d->is_broken = true;
+    d->programs.count = 0;
+    d->programs.has_room = true; /* for the answer that there is none */
     for (struct handle *h = d->handles; h; h = h->next) {
         struct program *p = &h->program;
         if (!p->is_answered) {
@@ -165,7 +168,7 @@ static json_t *request_json(int64_t id, const struct program_request *r)
 static int send_message(const struct door *d, const json_t *json, const int *streams)
 {
     _Alignas(struct cmsghdr) char control[CMSG_SPACE(STREAMS * sizeof(int))] = { 0 };
-    auto_buf text = BUF(MAX_MESSAGE);
+    auto_buf text = BUF(MAX_REQUEST);
     json_write(json, &text);
     if (text.full)
         return E2BIG;

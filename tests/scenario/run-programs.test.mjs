@@ -43,7 +43,8 @@ for (const kind of kinds) {
       ['echo 4 >> a.c; git diff --stat | tail -1', ' 1 file changed, 1 insertion(+)\n'],
       ['diff <(git ls-files) <(git ls-files) && echo same', 'same\n'],
       ['ls *.c | xargs -n1 git log --format=%s --', 'first\nfirst\n'],
-      ['find . -name a.c -exec git log --format=%s -- {} \\;', 'first\n'],
+      ['seq 20000 | xargs command -p echo | tr " " "\\n" | cmp - <(seq 20000) && echo same', 'same\n'],
+    ['find . -name a.c -exec git log --format=%s -- {} \\;', 'first\n'],
       ['git commit -qam "$(cat <<E\nsecond\nE\n)" && git log --format=%s | command -p tr a-z A-Z', 'SECOND\nFIRST\n'],
     ]);
   });
@@ -203,7 +204,7 @@ test('a call that is cancelled takes its programs with it', async (t) => {
   const { tool, run } = await open(t);
   await run('kept=1');
   const stop = new AbortController();
-  const call = tool('run', { command: 'command -p sleep 4837 | command -p sleep 4838' }, { signal: stop.signal }).catch(() => {});
+  const call = tool('run', { command: 'command -p sleep 4837 | command -p sh -c "trap \'\' TERM; sleep 4838; :"' }, { signal: stop.signal }).catch(() => {});
   await until('both run', async () => await isRunning('sleep', '4837') && await isRunning('sleep', '4838'));
   stop.abort();
   await call;

@@ -269,6 +269,8 @@ static void test_requests(void **state UNUSED)
         { "xargs refused x <<<'1 2'", "refused x 1 2 in /" },
         { "find d -exec refused {} \\;", "refused d in /" },
         { "command -p unls", "unls in /" },
+        { "printf '#!/usr/bin/env refused\\n' >s; chmod +x s; ./s a",
+                "refused ./s a in /" },
         { "/usr/bin/refused", "refused in /" },
         { "cd work; ./sub/unknown; cd ..", "sub/unknown in /work" },
         { "/work/sub/unknown", "sub/unknown in /" },
