@@ -120,7 +120,8 @@ char **cmd_environment(struct cmd *c, size_t *count)
     *count = 0;
     for (size_t i = 0; i < all; i++) {
         struct str value;
-        if (vars_flags(c->shell->vars, names[i]) & VAR_EXPORT &&
+        int flags = vars_flags(c->shell->vars, names[i]);
+        if (flags & VAR_EXPORT && !(flags & (VAR_INDEXED | VAR_ASSOC)) &&
                 vars_get(c->shell->vars, names[i], &value))
             env[(*count)++] = arena_printf(
                     c->arena, "%.*s=%.*s", STR_ARG(names[i]), STR_ARG(value));

@@ -265,6 +265,7 @@ static void test_requests(void **state UNUSED)
         { "A=1 refused", "refused in / A=1" },
         { "export FIRST=1 B=2; refused; unset B", "refused in / B=2" },
         { "FIRST=3 refused", "refused in / FIRST=3" },
+        { "declare -ax list=(1 2); refused", "refused in /" },
         { "env C=4 refused", "refused in / C=4" },
         { "xargs refused x <<<'1 2'", "refused x 1 2 in /" },
         { "find d -exec refused {} \\;", "refused d in /" },

@@ -10,7 +10,8 @@ struct environ_list environ_list(struct shell *sh, struct arena *arena)
     vars_names(sh->vars, STR(""), arena, &names, &count);
     for (size_t i = 0; i < count; i++) {
         int flags = vars_flags(sh->vars, names[i]);
-        if (flags >= 0 && (flags & VAR_EXPORT))
+        bool is_array = flags & (VAR_INDEXED | VAR_ASSOC); /* has no place there */
+        if (flags >= 0 && (flags & VAR_EXPORT) && !is_array)
             names[list.count++] = names[i];
     }
     list.names = names;

@@ -21,7 +21,8 @@ static int cmd_printenv(struct cmd *c)
     for (int i = 0; i < c->argc; i++) {
         struct str name = str_of(c->argv[i]), value;
         int flags = vars_flags(c->shell->vars, name);
-        if (flags < 0 || !(flags & VAR_EXPORT) || !vars_get(c->shell->vars, name, &value))
+        if (flags < 0 || !(flags & VAR_EXPORT) || (flags & (VAR_INDEXED | VAR_ASSOC)) ||
+                !vars_get(c->shell->vars, name, &value))
             status = 1;
         else if (!cmd_put(c, value) || !cmd_putc(c, end))
             return 1;
