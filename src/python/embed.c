@@ -5,6 +5,7 @@
 #include "python/hook.h"
 #include "python/imports.h"
 #include "python/modes.h"
+#include "python/rename.h"
 #include "python/replace.h"
 #include "python/run.h"
 
@@ -187,8 +188,8 @@ bool embed_start(struct error *err)
         return fail("os.chmod", err);
     if (!set_streams())
         return fail("sys.stdout", err);
-    if (!caller_init() || !commands_init() || !replace_init() || !imports_init() ||
-            !run_init())
+    if (!caller_init() || !commands_init() || !replace_init() || !rename_init() ||
+            !imports_init() || !run_init())
         return fail("start", err);
     freeze();
     return true;

@@ -403,3 +403,20 @@ test('pyddock run: a policy of its own, and the debug log', { skip }, async (t) 
   assert.equal(cli(w, [...own, '--debug', 'open("x.txt").read()']).stdout, "'x'\n");
   assert.match(await readFile(join(w.root, '.pyddock/tmp/audit.jsonl'), 'utf8'), /"event":"open","decision":"allow","caller":"AGENT","detail":"[^"]*x\.txt/);
 });
+
+test('a temporary file takes the place of another, whatever is mounted between them', { skip }, async (t) => {
+  const { py, w } = await serveText(t, { files: { 'out.txt': 'old', 'folder/a': '' } });
+  const { text } = await py(`import os, tempfile, pathlib
+f = tempfile.NamedTemporaryFile("w", delete=False); f.write("new"); f.close()
+os.chmod(f.name, 0o640); os.replace(f.name, "out.txt")
+print(open("out.txt").read(), os.path.exists(f.name), oct(os.stat("out.txt").st_mode & 0o777))
+p = pathlib.Path(".pyddock/tmp/p"); p.write_text("kept")
+for to in ("folder", ".git/hooks/x", "../x", "nowhere/x"):
+    try:
+        p.replace(to)
+    except OSError as e:
+        print(type(e).__name__)
+print(p.read_text(), sorted(os.listdir(".pyddock/tmp")), os.listdir("folder"))`);
+  assert.match(text, /^new False 0o640\nIsADirectoryError\nPermissionError\nPermissionError\nFileNotFoundError\nkept \['p'\] \['a'\]$/m);
+  assert.equal(await readFile(join(w.root, 'out.txt'), 'utf8'), 'new');
+});
