@@ -42,6 +42,8 @@ static void grow(void)
 /* The entry of a class, or of the nearest that it is made from. */
 static const struct guarded *find(PyTypeObject *type)
 {
+    if (!table.count)
+        return NULL;
     const struct guarded *g = place_of(type);
     PyObject *line = type->tp_mro; /* borrowed */
     for (Py_ssize_t i = 1; !g->type && line && i < PyTuple_GET_SIZE(line); i++)
@@ -173,6 +175,41 @@ static int set_attribute(PyObject *self, PyObject *name, PyObject *value)
         return -1;
     }
     return g->set(self, name, value);
+}
+
+static bool add_names(
+        PyObject *set, PyTypeObject *type, const struct policy_restriction *rule)
+{
+    auto_ref *names = type->tp_dict ? PyDict_Keys(type->tp_dict) : PyList_New(0);
+    for (Py_ssize_t i = 0; names && i < PyList_GET_SIZE(names); i++) {
+        PyObject *name = PyList_GET_ITEM(names, i);
+        if (permits(rule, text_of(name)) && PySet_Add(set, name))
+            return false;
+    }
+    return names;
+}
+
+PyObject *class_guard_list(PyObject *object)
+{
+    const struct guarded *g = PyType_Check(object) ? NULL : find(Py_TYPE(object));
+    if (!g || !is_for_snippet())
+        return NULL;
+    auto_ref *set = PySet_New(NULL);
+    PyObject *line = Py_TYPE(object)->tp_mro; /* borrowed */
+    for (Py_ssize_t i = 0; set && i < PyTuple_GET_SIZE(line); i++)
+        if (!add_names(set, (PyTypeObject *)PyTuple_GET_ITEM(line, i), g->rule))
+            return NULL;
+    PyObject *list = set ? PySequence_List(set) : NULL;
+    if (list && PyList_Sort(list))
+        Py_CLEAR(list);
+    return list;
+}
+
+bool class_guard_permits(PyObject *object, PyObject *name)
+{
+    const struct guarded *g = find(Py_TYPE(object));
+    return !g || !is_for_snippet() || !PyUnicode_Check(name) ||
+           permits(g->rule, text_of(name));
 }
 
 /* What stands in a class in place of an attribute that is not for snippets. */

@@ -16,6 +16,15 @@
  */
 MUST_CHECK bool class_guard(PyTypeObject *type, const struct policy_restriction *rule);
 
+/*
+ * What dir() says to a snippet: the names of the object's classes that it may use, a new
+ * list.  NULL without an exception: the object is of no guarded class, or another asks.
+ */
+PyObject *class_guard_list(PyObject *object);
+
+/* Whether a snippet may use the name of an object; true if its class is not guarded. */
+bool class_guard_permits(PyObject *object, PyObject *name);
+
 /* Which raises PermissionError with this text when it is called. */
 PyObject *class_guard_refuser(const struct refusal *why);
 

@@ -1,6 +1,7 @@
 #include "python/reflect.h"
 
 #include "python/caller.h"
+#include "python/class-guard.h"
 #include "python/replace.h"
 
 typedef PyObject *fast_function(
@@ -8,7 +9,7 @@ typedef PyObject *fast_function(
 
 static struct {
     PyObject *names; /* {name: index in block_attributes} */
-    PyCFunction getattr, setattr, delattr;
+    PyCFunction getattr, setattr, delattr, hasattr, dir;
     newfunc new_attrgetter;
 } real;
 
@@ -302,6 +303,22 @@ static bool replace_attrgetter(void)
     return true;
 }
 
+/* What a snippet may not use of an object, the object does not have. */
+static PyObject *has(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    if (count == 2 && !class_guard_permits(args[0], args[1]))
+        Py_RETURN_FALSE;
+    return ((fast_function *)(void (*)(void))real.hasattr)(module, args, count);
+}
+
+static PyObject *list(PyObject *module, PyObject *args)
+{
+    PyObject *names = PyTuple_GET_SIZE(args) == 1
+                              ? class_guard_list(PyTuple_GET_ITEM(args, 0))
+                              : NULL;
+    return names || PyErr_Occurred() ? names : real.dir(module, args);
+}
+
 bool reflect_init(void)
 {
     static const struct {
@@ -309,7 +326,8 @@ bool reflect_init(void)
         fast_function *with;
         PyCFunction *old;
     } functions[] = { { "getattr", get, &real.getattr },
-        { "setattr", set, &real.setattr }, { "delattr", delete, &real.delattr } };
+        { "setattr", set, &real.setattr }, { "delattr", delete, &real.delattr },
+        { "hasattr", has, &real.hasattr } };
     if (!collect_names() || PyType_Ready(&blocked_type) ||
             PyType_Ready(&blocked_method_type))
         return false;
@@ -320,5 +338,6 @@ bool reflect_init(void)
     for (size_t i = 0; i < ARRAY_LEN(attributes); i++)
         if (!block(attributes[i].type, attributes[i].name))
             return false;
-    return replace_attrgetter();
+    return replace_function("builtins", "dir", METH_VARARGS, list, &real.dir) &&
+           replace_attrgetter();
 }
