@@ -142,7 +142,8 @@ static bool judge_tree(const struct located *at)
     return false;
 }
 
-/* The target is judged when it is used; but nothing leads to what may not be read. */
+/* A link leads others than the snippet, too: to what this could write, if both paths
+ * count, or at least read. */
 static bool judge_target(const struct event *e, const struct located *link)
 {
     auto_arena *arena = arena_create();
@@ -158,9 +159,11 @@ static bool judge_target(const struct event *e, const struct located *link)
     auto_ref *whole =
             text[0] == '/' ? Py_NewRef(bytes)
                            : PyBytes_FromFormat("%s%s", arena_cstr(arena, folder), text);
+    enum path_use use =
+            e->rule->disposition == AUDIT_FS_WRITE_PAIR ? PATH_WRITE : PATH_READ;
     bool exempt;
     return whole && path_locate(whole, NO_DIR, true, false, arena, &at) &&
-           path_judge(at.path, PATH_READ, &exempt);
+           path_judge(at.path, use, &exempt);
 }
 
 #define SPECIAL_BITS 07000

@@ -117,15 +117,22 @@ static PyObject *move(PyObject *from, PyObject *to)
     return PyErr_SetFromErrnoWithFilenameObjects(PyExc_OSError, from, to);
 }
 
-/* The old function asks the rules about both; each path is asked for once. */
+/* A path is asked for once; what is none is for the old function to refuse. */
+static PyObject *fix(PyObject *path)
+{
+    bool is_object = PyObject_HasAttrString((PyObject *)Py_TYPE(path), "__fspath__");
+    return is_object ? PyOS_FSPath(path) : Py_NewRef(path);
+}
+
+/* The old function asks the rules about both. */
 static PyObject *rename_with(PyCFunction old, PyObject *module, PyObject *const *args,
         Py_ssize_t count, PyObject *names)
 {
     keyword_function *function = (keyword_function *)(void (*)(void))old;
     if (!guard.armed || count != 2 || names)
         return function(module, args, count, names);
-    auto_ref *from = PyOS_FSPath(args[0]);
-    auto_ref *to = from ? PyOS_FSPath(args[1]) : NULL;
+    auto_ref *from = fix(args[0]);
+    auto_ref *to = from ? fix(args[1]) : NULL;
     if (!to)
         return NULL;
     PyObject *const fixed[] = { from, to };
