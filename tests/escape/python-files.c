@@ -298,6 +298,8 @@ const struct attempt read_attempts[] = {
             "        if part[1][0] != 'r' or '[v' in line:\n"
             "            continue\n"
             "        a, b = (int(x, 16) for x in part[0].split('-'))\n"
+            "        if b - a > 1 << 32:\n" /* the shadow of a sanitizer */
+            "            continue\n"
             "        mem.seek(a)\n"
             "        if want.search(mem.read(b - a)):\n"
             "            return True\n"
