@@ -23,6 +23,7 @@ struct door {
     struct handle *handles;
     int64_t last_id;
     bool is_broken;
+    char *rule; /* of the first refusal of this call, or NULL */
     char in[MAX_REPLY + 1];
 };
 
@@ -82,6 +83,16 @@ static void set_answer(struct program *p, const json_t *reply)
     }
 }
 
+/* The line of a refusal that says by what. */
+static void keep_rule(struct door *d, const char *text)
+{
+    static const char mark[] = "\nRule: ";
+    const char *at = text && !d->rule ? strstr(text, mark) : NULL;
+    struct str rest = str_of(at ? at + sizeof(mark) - 1 : "");
+    if (rest.len)
+        d->rule = str_copy(str_cut(&rest, '\n'));
+}
+
 /* What ended in the last call may still be told. */
 static void take_reply(struct door *d, const json_t *reply)
 {
@@ -89,6 +100,8 @@ static void take_reply(struct door *d, const json_t *reply)
     if (!h || h->program.has_ended)
         return;
     set_answer(&h->program, reply);
+    if (h->program.state == PROGRAM_REFUSED)
+        keep_rule(d, h->program.text);
     if (h->program.state == PROGRAM_RUNS)
         d->programs.count++;
     if (h->program.state == PROGRAM_ENDED) {
@@ -242,6 +255,11 @@ struct programs *door_programs(struct door *d)
     return &d->programs;
 }
 
+struct str door_rule(const struct door *d)
+{
+    return str_of(d && d->rule ? d->rule : "");
+}
+
 void door_end_call(struct door *d)
 {
     if (!d)
@@ -249,6 +267,7 @@ void door_end_call(struct door *d)
     while (d->handles)
         destroy(d, d->handles);
     d->programs.count = 0;
+    free(TAKE(d->rule));
 }
 
 void door_destroy(struct door *d)

@@ -17,6 +17,9 @@ struct door *door_create(int fd, int null);
 /* For shell_options. */
 struct programs *door_programs(struct door *d);
 
+/* The rule by which a program was refused in this call, or "". */
+struct str door_rule(const struct door *d);
+
 /* A call has ended: the server ends what was started for it, and tells nothing more. */
 void door_end_call(struct door *d);
 

@@ -165,6 +165,7 @@ void notes_finish(struct notes *n)
 {
     json_decref(n->write_list);
     json_decref(n->event_list);
+    free(TAKE(n->rule));
 }
 
 void notes_begin(struct notes *n)
@@ -181,11 +182,20 @@ void notes_begin(struct notes *n)
     vfs_clear_refusal(n->vfs);
 }
 
+void notes_refused(struct notes *n, struct str rule)
+{
+    if (n->active && rule.len && !n->rule)
+        n->rule = str_copy(rule);
+}
+
 void notes_write(const struct notes *n, struct buf *out)
 {
     const struct refusal *why = vfs_refusal(n->vfs);
     json_auto_t *object = json_object();
-    if (why) {
+    if (n->rule) {
+        json_object_set_new(object, "decision", json_string("deny"));
+        json_object_set_new(object, "rule", json_text(str_of(n->rule)));
+    } else if (why) {
         auto_buf rule = BUF((size_t)1 << 16);
         buf_addf(&rule, "%.*s ", STR_ARG(buf_str(&why->rule)));
         origin_write(&why->origin, &rule);

@@ -22,6 +22,7 @@ struct notes {
     json_t *write_list, *event_list;
     size_t write_bytes; /* of the paths in write_list */
     json_int_t writes_left_out;
+    char *rule;      /* by which a program was refused, or NULL */
     char before[65]; /* of the file that is being replaced, or "" */
 };
 
@@ -30,6 +31,7 @@ void notes_init(struct notes *n, const struct setup *setup, struct vfs *vfs);
 void notes_finish(struct notes *n);
 
 void notes_begin(struct notes *n);                        /* a call */
+void notes_refused(struct notes *n, struct str rule);     /* a program of it; "": none */
 void notes_write(const struct notes *n, struct buf *out); /* nothing to say: "" */
 
 #endif

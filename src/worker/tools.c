@@ -52,6 +52,7 @@ static int run_captured(struct worker *w, struct str command, struct capture *ca
     alarm_start(limits.timeout_ms);
     int status = shell_run(w->shell, command, &limits, w->alarm, in, out, out, &exited);
     alarm_stop();
+    notes_refused(&w->notes, door_rule(w->door));
     door_end_call(w->door);
     stream_unref(in);
     stream_unref(out);

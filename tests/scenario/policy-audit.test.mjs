@@ -49,6 +49,17 @@ for (const kind of kinds) {
   });
 }
 
+test('a program that is refused in the shell is recorded with its rule', async (t) => {
+  const w = await logged(t, { repository: true });
+  const { run } = await serve(t, w, { face: 'paddock' });
+  await run('git status --short | cat');
+  await run('git push 2>/dev/null | cat');
+  await run('git log --format=%s');
+  const [status, push, log] = await lines(w.log);
+  assert.deepEqual([status, push, log].map(({ tool, decision }) => [tool, decision]), [['run', 'allow'], ['run', 'deny'], ['run', 'allow']]);
+  assert.match(push.rule, /^\[shell\.git\] .*\(built-in policy, line \d+\)$/);
+});
+
 test('a call that was cancelled is recorded as that', async (t) => {
   const w = await logged(t, { policy: '[shell.sleep]\nmode = "allow"\n' });
   const { tool, shell } = await serve(t, w);
