@@ -489,10 +489,10 @@ static const struct analyse_definition *find_definition(
         else
             to = middle;
     }
+    if (from == a->definition_count)
+        return NULL;
     const struct analyse_definition *d = &a->definitions[from];
-    return from < a->definition_count && d->scope == scope && str_eq(d->name, name)
-                   ? d
-                   : NULL;
+    return d->scope == scope && str_eq(d->name, name) ? d : NULL;
 }
 
 static void resolve(const struct analyse *a, size_t i, struct analyse_command *command)
