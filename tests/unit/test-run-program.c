@@ -158,7 +158,7 @@ static void begin(struct session *s)
     s->starter.programs = (struct programs){ .ops = &ops,
         .fd = epoll_create1(EPOLL_CLOEXEC),
         .null = open("/dev/null", O_RDWR | O_CLOEXEC),
-        .root = STR("/work") };
+        .root = STR("/ws") };
     s->vfs = vfs_create(&options);
     assert_int_equal(vfs_mount_memory(s->vfs, VPATH_ROOT, MEMORY), 0);
     const struct shell_options shell = { .vfs = s->vfs,
@@ -260,7 +260,7 @@ static void test_requests(void **state UNUSED)
     static const struct {
         const char *text, *asked;
     } asked[] = {
-        { "x='a b'; refused \"$x\" *", "refused a b d work in /" },
+        { "x='a b'; refused \"$x\" *", "refused a b d ws in /" },
         { "cd d; refused; cd ..", "refused in /d" },
         { "A=1 refused", "refused in / A=1" },
         { "export FIRST=1 B=2; refused; unset B", "refused in / B=2" },
@@ -273,13 +273,13 @@ static void test_requests(void **state UNUSED)
         { "printf '#!/usr/bin/env refused\\n' >s; chmod +x s; ./s a",
                 "refused ./s a in /" },
         { "/usr/bin/refused", "refused in /" },
-        { "cd work; ./sub/unknown; cd ..", "sub/unknown in /work" },
-        { "/work/sub/unknown", "sub/unknown in /" },
-        { "work/unknown", "unknown in /" },
+        { "cd ws; ./sub/unknown; cd ..", "sub/unknown in /ws" },
+        { "/ws/sub/unknown", "sub/unknown in /" },
+        { "ws/unknown", "unknown in /" },
     };
     struct session s;
     begin(&s);
-    expect(&s, "mkdir d work", 0, "");
+    expect(&s, "mkdir d ws", 0, "");
     for (size_t i = 0; i < ARRAY_LEN(asked); i++) {
         run_with(&s, asked[i].text, NULL);
         assert_string_equal(s.starter.asked, asked[i].asked);
