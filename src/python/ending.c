@@ -12,20 +12,14 @@ static struct {
     PyObject *file_types; /* tuple: what keeps back what was written */
 } ending;
 
-static PyObject *get(const char *module, const char *name)
-{
-    auto_ref *from = PyImport_ImportModule(module);
-    return from ? PyObject_GetAttrString(from, name) : NULL;
-}
-
 bool ending_init(void)
 {
-    ending.end_threads = get("threading", "_shutdown");
-    ending.end_exits = get("atexit", "_run_exitfuncs");
-    ending.get_objects = get("gc", "get_objects");
-    auto_ref *text = get("_io", "TextIOWrapper");
-    auto_ref *writer = get("_io", "BufferedWriter");
-    auto_ref *random = get("_io", "BufferedRandom");
+    ending.end_threads = guard_find("threading", "_shutdown");
+    ending.end_exits = guard_find("atexit", "_run_exitfuncs");
+    ending.get_objects = guard_find("gc", "get_objects");
+    auto_ref *text = guard_find("_io", "TextIOWrapper");
+    auto_ref *writer = guard_find("_io", "BufferedWriter");
+    auto_ref *random = guard_find("_io", "BufferedRandom");
     if (!text || !writer || !random)
         return false;
     ending.file_types = PyTuple_Pack(3, text, writer, random);

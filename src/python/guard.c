@@ -86,6 +86,12 @@ struct str guard_message(struct str subject)
     return STR("");
 }
 
+PyObject *guard_find(const char *module, const char *name)
+{
+    auto_ref *from = PyImport_ImportModule(module);
+    return from ? PyObject_GetAttrString(from, name) : NULL;
+}
+
 void guard_unref(PyObject **object)
 {
     Py_XDECREF(*object);

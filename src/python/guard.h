@@ -63,6 +63,10 @@ void guard_forget_rule(void);
 /* The text of the first [deny_messages] pattern that is found in `subject`, or "". */
 struct str guard_message(struct str subject);
 
+/* An attribute of a module of the library, for our own use: a new reference, or NULL with
+ * an exception. */
+PyObject *guard_find(const char *module, const char *name);
+
 #define auto_ref AUTO(guard_unref) PyObject
 void guard_unref(PyObject **object);
 

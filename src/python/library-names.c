@@ -93,8 +93,6 @@ static PyObject *names_for(PyObject *given, bool is_globals)
     return has_builtins || set_builtins(given) ? Py_NewRef(given) : NULL;
 }
 
-typedef PyObject *keyword_function(
-        PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *keywords);
 typedef keyword_function *keyword_pointer;
 
 static PyObject *real_exec(

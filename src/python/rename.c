@@ -12,9 +12,6 @@
 
 #define BLOCK ((size_t)1 << 16)
 
-typedef PyObject *keyword_function(
-        PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *names);
-
 static PyCFunction old_rename, old_replace;
 
 /* 0, or an errno. */

@@ -33,9 +33,6 @@ bool replace_function(const char *module, const char *name, int flags, PyCFuncti
     return true;
 }
 
-typedef PyObject *keyword_function(
-        PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *names);
-
 static PyCFunction old_open, old_utime, old_mkfifo, old_mknod;
 
 static keyword_function *keywords(PyCFunction function)

@@ -10,6 +10,10 @@
 
 #include "python/guard.h"
 
+/* What METH_FASTCALL | METH_KEYWORDS calls. */
+typedef PyObject *keyword_function(
+        PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *names);
+
 /*
  * `flags` must be those that it has (METH_FASTCALL | METH_KEYWORDS, ...), so that it is
  * called alike.  `*old` is what it was.  False: an exception is set.

@@ -40,12 +40,6 @@ void outcome_finish(struct outcome *o)
     json_decref(o->modules);
 }
 
-static PyObject *get(const char *module, const char *name)
-{
-    auto_ref *from = PyImport_ImportModule(module);
-    return from ? PyObject_GetAttrString(from, name) : NULL;
-}
-
 /* The line of the snippet that was running, or 0. */
 static int snippet_line(PyFrameObject *frame)
 {
@@ -86,7 +80,7 @@ static PyMethodDef alarm_method = { "on_alarm", on_alarm, METH_VARARGS, NULL };
 static bool watch_alarm(void)
 {
     auto_ref *handler = PyCFunction_New(&alarm_method, NULL);
-    auto_ref *set = get("_signal", "signal");
+    auto_ref *set = guard_find("_signal", "signal");
     auto_ref *old =
             handler && set ? PyObject_CallFunction(set, "iO", SIGALRM, handler) : NULL;
     return old;
@@ -103,12 +97,12 @@ static void set_alarm(unsigned ms)
 
 bool run_init(void)
 {
-    run.compile = get("builtins", "compile");
-    run.exec = get("builtins", "exec");
-    run.eval = get("builtins", "eval");
-    run.expression = get("ast", "Expression");
-    run.print_exception = get("traceback", "print_exception");
-    run.line_cache = get("linecache", "cache");
+    run.compile = guard_find("builtins", "compile");
+    run.exec = guard_find("builtins", "exec");
+    run.eval = guard_find("builtins", "eval");
+    run.expression = guard_find("ast", "Expression");
+    run.print_exception = guard_find("traceback", "print_exception");
+    run.line_cache = guard_find("linecache", "cache");
     return run.compile && run.exec && run.eval && run.expression && run.print_exception &&
            run.line_cache && ending_init() && rules_init() && tempfile_set_folder() &&
            thread_report_init() && watch_alarm();
