@@ -1,5 +1,6 @@
 #include "session/door-request.h"
 
+#include <limits.h>
 #include <signal.h>
 
 static int hex_digit(char c)
@@ -96,6 +97,49 @@ static bool parse_signal(const json_t *object, struct door_request *out)
     return out->number;
 }
 
+/* False: not a whole number from 0 to `most`; an absent one is 0. */
+static bool parse_count(const json_t *value, json_int_t most, json_int_t *out)
+{
+    *out = json_integer_value(value);
+    return (!value || json_is_integer(value)) && *out >= 0 && *out <= most;
+}
+
+static bool parse_call(
+        const json_t *object, struct arena *arena, struct door_request *out)
+{
+    const json_t *server = json_object_get(object, "call"),
+                 *tool = json_object_get(object, "tool");
+    json_int_t bytes, timeout_ms;
+    if (!json_is_string(server) || !json_is_string(tool) ||
+            !parse_count(json_object_get(object, "bytes"), DOOR_ARGUMENTS_MAX, &bytes) ||
+            !parse_count(json_object_get(object, "timeout_ms"), INT_MAX, &timeout_ms))
+        return false;
+    out->kind = DOOR_CALL;
+    out->caller = parse_caller(json_object_get(object, "caller"));
+    out->server = arena_str(arena, json_str(server));
+    out->tool = arena_str(arena, json_str(tool));
+    out->argument_bytes = (size_t)bytes;
+    out->timeout_ms = (unsigned)timeout_ms;
+    return true;
+}
+
+/* By the one key that says what is asked for. */
+static bool parse_kind(
+        const json_t *object, struct arena *arena, struct door_request *out)
+{
+    const json_t *spawn = json_object_get(object, "spawn"),
+                 *signal = json_object_get(object, "signal"),
+                 *call = json_object_get(object, "call");
+    if (!!spawn + !!signal + !!call != 1)
+        return false;
+    if (call)
+        return parse_call(object, arena, out);
+    out->id = json_integer_value(spawn ? spawn : signal);
+    if (out->id < 1)
+        return false;
+    return spawn ? parse_spawn(object, arena, out) : parse_signal(object, out);
+}
+
 bool door_request_parse(
         struct str json, struct arena *arena, struct door_request *out, struct error *err)
 {
@@ -103,11 +147,7 @@ bool door_request_parse(
     struct door_request r = { 0 };
     if (!json_parse(json, &object, err))
         return error_set(err, ERR_INVALID, "a request that is not JSON");
-    const json_t *spawn = json_object_get(object, "spawn");
-    const json_t *signal = json_object_get(object, "signal");
-    r.id = json_integer_value(spawn ? spawn : signal);
-    if (r.id < 1 || (spawn && signal) ||
-            !(spawn ? parse_spawn(object, arena, &r) : parse_signal(object, &r)))
+    if (!parse_kind(object, arena, &r))
         return error_set(err, ERR_INVALID, "a request that is malformed");
     *out = r;
     return true;

@@ -4,6 +4,8 @@
  *   {"spawn":1,"argv":["git","log"],"cwd":"sub","env":[["LANG","C"],["TERM",""]],
  *    "caller":"AGENT"}                with the descriptors of stdin, stdout and stderr
  *   {"signal":1,"number":9}           for the command that was spawned as 1
+ *   {"call":"box","tool":"get_item","bytes":12,"timeout_ms":5000,"caller":"AGENT"}
+ *                                     with one end of a pair (door-call.h)
  *
  * and what it is told, in any order between different ids:
  *
@@ -16,6 +18,18 @@
  *
  * An id is larger than all before it.  A variable that is "" is removed.  A string that
  * is not UTF-8 is {"hex":"ff00"}.  Requests are outside bytes.
+ *
+ * "call" asks for a tool of another MCP server, or with "tool":"" for the list of those
+ * that may be called.  Through the pair go the arguments, "bytes" of JSON, and back comes
+ * one JSON object, to the end of the stream:
+ *
+ *   {"answered":{...}}                the tool's result, as the server gave it
+ *   {"listed":[...]}                  the tools
+ *   {"refused":"...","rule":"..."}    by the policy
+ *   {"failed":"..."}                  how
+ *   {"timed_out":"..."}
+ *
+ * Who closes his end before that calls it off.
  */
 #ifndef SESSION_DOOR_REQUEST_H
 #define SESSION_DOOR_REQUEST_H
@@ -26,15 +40,20 @@
 #define DOOR_REQUEST_MAX     ((size_t)192 << 10) /* bytes; a socket takes 208 KiB */
 #define DOOR_REPLY_MAX       ((size_t)128 << 10)
 #define DOOR_REQUEST_STREAMS 3
+#define DOOR_ARGUMENTS_MAX   ((size_t)4 << 20)  /* bytes, of a call */
+#define DOOR_ANSWER_MAX      ((size_t)24 << 20) /* a result of 10 MiB, written once more */
 
-enum door_request_kind { DOOR_SPAWN, DOOR_SIGNAL };
+enum door_request_kind { DOOR_SPAWN, DOOR_SIGNAL, DOOR_CALL };
 
 struct door_request {
     enum door_request_kind kind;
-    int64_t id;                     /* 1 and up */
+    int64_t id;                     /* 1 and up; not of DOOR_CALL */
     struct command_request command; /* DOOR_SPAWN: no NUL in any of it */
-    const char *caller;             /* DOOR_SPAWN: as it says, one of audit_event's */
+    const char *caller;             /* as it says, one of audit_event's */
     int number;                     /* DOOR_SIGNAL: of a signal */
+    struct str server, tool;        /* DOOR_CALL */
+    size_t argument_bytes; /* DOOR_CALL: to be read, DOOR_ARGUMENTS_MAX at most */
+    unsigned timeout_ms;   /* DOOR_CALL: 0: as long as there is time */
 };
 
 /* ERR_INVALID: not this format.  What `out` holds lives in `arena`. */
