@@ -1,6 +1,7 @@
 /* The workers are real ones; what they guard is made for them and removed again. */
 #include "cli/doctor.h"
 
+#include "base/rights.h"
 #include "base/wire.h"
 #include "broker/spawn.h"
 #include "policy/pyre/pyre.h"
@@ -87,19 +88,9 @@ static bool fork_child(int zygote, int *child, struct error *err)
     const int fds[] = { theirs, theirs, STDERR_FILENO, STDERR_FILENO };
     auto_buf order = BUF(64);
     wire_write(&(struct wire_message){ WIRE_FORK, 0, { { 0 } } }, &order);
-    struct iovec bytes = { order.data, order.len };
-    _Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(fds))] = { 0 };
-    struct msghdr message = { .msg_iov = &bytes,
-        .msg_iovlen = 1,
-        .msg_control = control,
-        .msg_controllen = sizeof(control) };
-    struct cmsghdr *head = CMSG_FIRSTHDR(&message);
-    *head = (struct cmsghdr){ .cmsg_level = SOL_SOCKET,
-        .cmsg_type = SCM_RIGHTS,
-        .cmsg_len = CMSG_LEN(sizeof(fds)) };
-    memcpy(CMSG_DATA(head), fds, sizeof(fds));
     make_blocking(*child);
-    return sendmsg(zygote, &message, MSG_NOSIGNAL) == (ssize_t)order.len ||
+    return rights_send(zygote, buf_str(&order), fds, ARRAY_LEN(fds), 0) ==
+                   (ssize_t)order.len ||
            error_errno(err, errno, "cannot ask for a child");
 }
 

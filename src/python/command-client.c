@@ -1,6 +1,7 @@
 #include "python/command-client.h"
 
 #include "base/json.h"
+#include "base/rights.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -183,41 +184,18 @@ static bool await(short events)
     return !PyErr_CheckSignals();
 }
 
-/* 0, or an errno. */
-static int send_once(struct str bytes, const int *streams)
-{
-    _Alignas(struct cmsghdr) char control[CMSG_SPACE(STREAMS * sizeof(int))] = { 0 };
-    union {
-        const char *in;
-        char *out;
-    } data = { bytes.data };
-    struct iovec part = { data.out, bytes.len };
-    struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1 };
-    if (streams) {
-        message.msg_control = control;
-        message.msg_controllen = sizeof(control);
-        struct cmsghdr *c = CMSG_FIRSTHDR(&message);
-        *c = (struct cmsghdr){ .cmsg_len = CMSG_LEN(STREAMS * sizeof(int)),
-            .cmsg_level = SOL_SOCKET,
-            .cmsg_type = SCM_RIGHTS };
-        memcpy(CMSG_DATA(c), streams, STREAMS * sizeof(int));
-    }
-    ssize_t n = sendmsg(guard.broker, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
-    return n < 0 ? errno : 0;
-}
-
-/* The server takes nothing while it has replies for us, so these are taken meanwhile.
- * 0, an errno, or -1 with an exception. */
-static int send_request(const json_t *request, const int *streams)
+int client_send(const json_t *request, const int *fds, size_t count)
 {
     auto_buf json = BUF(MAX_MESSAGE);
     json_write(request, &json);
     if (json.full)
         return E2BIG;
+    if (client.is_broken || guard.broker < 0)
+        return EPIPE;
     for (;;) {
-        int error = send_once(buf_str(&json), streams);
-        if (error != EAGAIN && error != EINTR)
-            return error;
+        ssize_t n = rights_send(guard.broker, buf_str(&json), fds, count, MSG_DONTWAIT);
+        if (n >= 0 || errno != EAGAIN)
+            return n < 0 ? errno : 0;
         if (!await(POLLIN | POLLOUT))
             return -1;
     }
@@ -273,8 +251,7 @@ int64_t client_spawn(json_t *request, const int *streams, PyObject *program)
     h->next = client.handles;
     client.handles = h;
     json_object_set_new(request, "spawn", json_integer(h->id));
-    int error =
-            client.is_broken || guard.broker < 0 ? EPIPE : send_request(request, streams);
+    int error = client_send(request, streams, STREAMS);
     json_decref(request);
     if (!error)
         return finish_spawn(h, program);
@@ -316,5 +293,5 @@ bool client_signal(int64_t id, int number)
         return true;
     json_auto_t *request =
             json_pack("{s:I, s:i}", "signal", (json_int_t)id, "number", number);
-    return send_request(request, NULL) == 0;
+    return client_send(request, NULL, 0) == 0;
 }

@@ -12,11 +12,18 @@
 struct json_t;
 
 /*
+ * Send a request together with descriptors.  The server takes nothing while it has
+ * replies for us, so these are taken meanwhile.  0, an errno (EPIPE: it listens no more),
+ * or -1 with an exception that a signal's handler has raised.
+ */
+int client_send(const struct json_t *request, const int *fds, size_t count);
+
+/*
  * Ask for a command, with the streams that it is to have; takes over `request`, an object
  * without an id.  0: an exception is set (PermissionError with the text of a refusal, or
  * an OSError about `program`).
  */
-int64_t client_spawn(json_t *request, const int *streams, PyObject *program);
+int64_t client_spawn(struct json_t *request, const int *streams, PyObject *program);
 
 enum client_state { CLIENT_RUNS, CLIENT_ENDED, CLIENT_UNKNOWN, CLIENT_FAILED };
 

@@ -1,5 +1,6 @@
 #include "python/zygote.h"
 
+#include "base/rights.h"
 #include "base/wire.h"
 #include "python/guard.h"
 
@@ -49,22 +50,7 @@ static bool tell(struct zygote *z, enum wire_kind kind, int first, int second, i
     auto_buf text = BUF(64);
     auto_fd int fd = passed;
     write_pair(kind, first, second, &text);
-    struct iovec bytes = { text.data, text.len };
-    _Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(int))] = { 0 };
-    struct msghdr message = { .msg_iov = &bytes, .msg_iovlen = 1 };
-    if (fd >= 0) {
-        message.msg_control = control;
-        message.msg_controllen = sizeof(control);
-        struct cmsghdr *c = CMSG_FIRSTHDR(&message);
-        *c = (struct cmsghdr){ .cmsg_level = SOL_SOCKET,
-            .cmsg_type = SCM_RIGHTS,
-            .cmsg_len = CMSG_LEN(sizeof(int)) };
-        memcpy(CMSG_DATA(c), &fd, sizeof(int));
-    }
-    ssize_t n;
-    do
-        n = sendmsg(z->socket, &message, MSG_NOSIGNAL);
-    while (n < 0 && errno == EINTR);
+    ssize_t n = rights_send(z->socket, buf_str(&text), &fd, fd >= 0, 0);
     return n == (ssize_t)text.len || error_set(err, ERR_NOT_FOUND, "the server is gone");
 }
 

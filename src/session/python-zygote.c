@@ -1,6 +1,7 @@
 #include "session/python-zygote.h"
 
 #include "base/log.h"
+#include "base/rights.h"
 #include "base/wire.h"
 #include "session/relay.h"
 
@@ -344,18 +345,8 @@ static bool send_fork(int socket, const int *fds)
     auto_buf order = BUF(sizeof(text));
     const struct wire_message m = { WIRE_FORK, 0, { { NULL, 0 } } };
     wire_write(&m, &order);
-    struct iovec bytes = { order.data, order.len };
-    _Alignas(struct cmsghdr) char control[CMSG_SPACE(CHILD_FDS * sizeof(int))] = { 0 };
-    struct msghdr message = { .msg_iov = &bytes,
-        .msg_iovlen = 1,
-        .msg_control = control,
-        .msg_controllen = sizeof(control) };
-    struct cmsghdr *c = CMSG_FIRSTHDR(&message);
-    c->cmsg_level = SOL_SOCKET;
-    c->cmsg_type = SCM_RIGHTS;
-    c->cmsg_len = CMSG_LEN(CHILD_FDS * sizeof(int));
-    memcpy(CMSG_DATA(c), fds, CHILD_FDS * sizeof(int));
-    return sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)order.len;
+    return rights_send(socket, buf_str(&order), fds, CHILD_FDS, MSG_DONTWAIT) ==
+           (ssize_t)order.len;
 }
 
 bool zygote_fork(struct zygote *z, const int *fds, void *child, struct error *err)

@@ -1,6 +1,7 @@
 #include "worker/door.h"
 
 #include "base/json.h"
+#include "base/rights.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -180,28 +181,13 @@ static json_t *request_json(int64_t id, const struct program_request *r)
 /* 0, or an errno. */
 static int send_message(const struct door *d, const json_t *json, const int *streams)
 {
-    _Alignas(struct cmsghdr) char control[CMSG_SPACE(STREAMS * sizeof(int))] = { 0 };
     auto_buf text = BUF(MAX_REQUEST);
     json_write(json, &text);
     if (text.full)
         return E2BIG;
-    struct iovec part = { text.data, text.len };
-    struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1 };
-    if (streams) {
-        message.msg_control = control;
-        message.msg_controllen = sizeof(control);
-        struct cmsghdr *c = CMSG_FIRSTHDR(&message);
-        *c = (struct cmsghdr){ .cmsg_len = CMSG_LEN(STREAMS * sizeof(int)),
-            .cmsg_level = SOL_SOCKET,
-            .cmsg_type = SCM_RIGHTS };
-        memcpy(CMSG_DATA(c), streams, STREAMS * sizeof(int));
-    }
-    for (;;) {
-        if (sendmsg(d->programs.fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0)
-            return 0;
-        if (errno != EINTR)
-            return errno == EMSGSIZE ? E2BIG : errno;
-    }
+    ssize_t n = rights_send(
+            d->programs.fd, buf_str(&text), streams, streams ? STREAMS : 0, MSG_DONTWAIT);
+    return n >= 0 ? 0 : errno == EMSGSIZE ? E2BIG : errno;
 }
 
 static int start(struct programs *programs, const struct program_request *request,
