@@ -163,10 +163,29 @@ struct policy_mcp_tool {
     bool allowed;
 };
 
+/* `argument = "regex"`; an argument that is not given is judged as "". */
+struct policy_mcp_argument {
+    struct str name; /* NUL-terminated, without another NUL */
+    struct policy_regex regex;
+};
+
+struct policy_mcp_rule { /* a line of [mcp.NAME.arguments] */
+    struct policy_regex tool;
+    const struct policy_mcp_argument *arguments;
+    size_t argument_count;
+};
+
 struct policy_mcp { /* [mcp.NAME] */
     struct str name, description;
     const struct policy_mcp_tool *tools;
     size_t tool_count;
+    const struct policy_mcp_rule *rules;
+    size_t rule_count;
+    struct policy_texts variables; /* that ${NAME} in its definition may name; none:
+                                      nothing is replaced there */
+    unsigned keep_alive_s;         /* 0: each call has a server of its own */
+    enum policy_sandbox sandbox;   /* SANDBOX_NONE by default: it is the user's program */
+    bool network;                  /* default true */
     struct origin origin;
 };
 

@@ -76,7 +76,7 @@ static void test_keys(void **state UNUSED)
         "readable_paths", "block_calls", "block_attributes", "mode", "module_allow",
         "module_deny", "class_allow", "class_deny", "command", "allow", "deny",
         "arg_paths", "sandbox", "network", "default", "pass", "description", "tools",
-        "path", "max_bytes", "keep", "arguments" };
+        "path", "max_bytes", "keep", "arguments", "keep_alive", "variables" };
     static const char *const sections[] = { "execution", "imports", "import_overrides",
         "filesystem", "filesystem.guards", "ast", "audit", "restrictions.NAME",
         "shell.NAME", "env], [shell.NAME.env", "deny_messages", "mcp.NAME", "audit_log" };

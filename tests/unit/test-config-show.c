@@ -44,6 +44,8 @@ static void test_round_trip(void **state UNUSED)
         "[shell.\"a b.c\"]\nmode = \"allow\"\ncommand = \"it's \\\"x\\\"\\t\"\n",
         "[shell.x]\nmode = \"deny\"\nallow = [\n'a',\n'b\\s']\nenv = { pass = ['A'] }\n",
         "[mcp.box]\ndescription = \"a\\nb\"\ntools = { 'get_.*' = true }\n[mcp.cup]\n",
+        "[mcp.box]\nkeep_alive = 5\nvariables = ['A']\nnetwork = false\n"
+        "[mcp.box.arguments]\n'a.*' = { r = 'x\\s', \"a b\" = '' }\nb = {}\n",
         "[filesystem.guards]\n\"/it's/\" = \"allow\"\n\"/\\\"/\" = \"allow\"\n",
         "[audit_log]\npath = \"/var/log/paddock.jsonl\"\n",
         "[env]\ndeny = []\n[deny_messages]\n",
@@ -74,8 +76,8 @@ static void test_origins(void **state UNUSED)
     struct toml_value tree;
     auto_buf text = BUF(1 << 20);
     open_world(&w);
-    show(&w, "[execution]\ntimeout = 7\n[shell.x]\nmode = \"allow\"\n", &policy, &tree,
-            &text);
+    show(&w, "[execution]\ntimeout = 7\n[shell.x]\nmode = \"allow\"\n[mcp.x]\n", &policy,
+            &tree, &text);
     struct str rest = buf_str(&text);
     bool seen = false;
     while (rest.len) {
@@ -91,6 +93,8 @@ static void test_origins(void **state UNUSED)
     }
     assert_true(seen);
     assert_non_null(strstr(text.data, "\nsandbox = \"workspace\" "));
+    assert_non_null(strstr(text.data, "\nsandbox = \"none\" "));
+    assert_non_null(strstr(text.data, "\nkeep_alive = 0 "));
     assert_non_null(strstr(text.data, "/ws/.pyddock, but for "));
     close_world(&w);
 }

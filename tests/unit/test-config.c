@@ -200,6 +200,36 @@ static void test_errors(void **state UNUSED)
                 "2: [mcp.box.tools] 'get_(': the pattern 'get_(' is wrong: missing ), "
                 "unterminated subpattern at position 4" },
         { "[mcp.box]\ncommand = \"x\"\n", "2: [mcp.box] command: unknown key" },
+        { "[mcp.box]\nkeepalive = 3\n",
+                "2: [mcp.box] keepalive: unknown key; did you mean 'keep_alive'?" },
+        { "[mcp.box]\nkeep_alive = -1\n",
+                "2: [mcp.box] keep_alive: must be from 0 to 86400, not -1" },
+        { "[mcp.box]\nkeep_alive = 1.5\n",
+                "2: [mcp.box] keep_alive: must be a whole number, not a number" },
+        { "[mcp.box]\nsandbox = \"all\"\n",
+                "2: [mcp.box] sandbox: 'all' is none of workspace, none" },
+        { "[mcp.box]\nnetwork = \"no\"\n",
+                "2: [mcp.box] network: must be true or false, not a string" },
+        { "[mcp.box]\nvariables = \"A\"\n",
+                "2: [mcp.box] variables: must be a list of strings, not a string" },
+        { "[mcp.box]\nvariables = [\"A\",\n \"${B}\"]\n",
+                "3: [mcp.box] variables: names variables of the environment, such as "
+                "\"API_TOKEN\"" },
+        { "[mcp.box]\narguments = [\"x\"]\n",
+                "2: [mcp.box.arguments]: must be a table, not an array" },
+        { "[mcp.box.arguments]\nget = \"x\"\n",
+                "2: [mcp.box.arguments.get]: must be a table, not a string" },
+        { "[mcp.box.arguments]\n\"get_(\" = {}\n",
+                "2: [mcp.box.arguments] 'get_(': the pattern 'get_(' is wrong: missing "
+                "), unterminated subpattern at position 4" },
+        { "[mcp.box.arguments]\nget = { a = 5 }\n",
+                "2: [mcp.box.arguments.get] a: must be a string, not a whole number" },
+        { "[mcp.box.arguments]\nget = { a = \"[\" }\n",
+                "2: [mcp.box.arguments.get] a: the pattern '[' is wrong: unterminated "
+                "character set at position 0" },
+        { "[mcp.box.arguments]\nget = { \"a\\u0000b\" = \"x\" }\n",
+                "2: [mcp.box.arguments.get] 'a?b': a NUL is in no name of an argument" },
+        { "[mcp.\"\"]\n", "1: [mcp.'']: the name of a server is empty or has a NUL" },
         { "[audit_log]\npath = \"log\"\n",
                 "2: [audit_log] path: must be an absolute path, or begin with '~/'" },
         { "[audit_log]\nkeep = -1\n",
@@ -333,6 +363,9 @@ static void test_sections(void **state UNUSED)
             "arg_paths = \"none\"\nwritable_paths = [\"~/.cache\"]\n"
             "[shell.make.env]\ndefault = \"snapshot\"\npass = [\"x_.*\"]\n"
             "[mcp.box]\ndescription = \"d\"\ntools = { a = true, \"b.*\" = false }\n"
+            "keep_alive = 60\nsandbox = \"workspace\"\nnetwork = false\n"
+            "variables = [\"TOKEN\"]\narguments.\"a.*\" = { repo = \"x/.*\" }\n"
+            "[mcp.cup.tools]\na = true\n"
             "[audit_log]\npath = \"~/log/x\"\nkeep = 2\nmax_bytes = 5000\n"
             "arguments = true\n",
             false);
@@ -349,6 +382,16 @@ static void test_sections(void **state UNUSED)
     assert_int_equal(p->mcp[0].tool_count, 2);
     assert_false(p->mcp[0].tools[1].allowed);
     assert_string_equal(p->mcp[0].description.data, "d");
+    assert_int_equal(p->mcp[0].keep_alive_s, 60);
+    assert_int_equal(p->mcp[0].sandbox, SANDBOX_WORKSPACE);
+    assert_false(p->mcp[0].network);
+    assert_string_equal(p->mcp[0].variables.items[0].text.data, "TOKEN");
+    assert_int_equal(p->mcp[0].rule_count, 1);
+    assert_string_equal(p->mcp[0].rules[0].arguments[0].name.data, "repo");
+    assert_int_equal(p->mcp[1].keep_alive_s, 0);
+    assert_int_equal(p->mcp[1].sandbox, SANDBOX_NONE);
+    assert_true(p->mcp[1].network);
+    assert_int_equal(p->mcp[1].variables.count, 0);
     assert_true(str_eq(p->audit_log.path, in_world(&w, "home/log/x")));
     assert_int_equal(p->audit_log.keep, 2);
     assert_int_equal(p->audit_log.max_bytes, 5000);

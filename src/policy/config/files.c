@@ -223,22 +223,11 @@ static bool read_log_path(
     return true;
 }
 
-static bool read_count(struct conf *c, const char *section, const struct toml_item *item,
-        int64_t min, int64_t max, int64_t *out)
-{
-    if (!conf_type(c, section, item, TOML_INTEGER, "a whole number"))
-        return false;
-    *out = item->value.integer;
-    return (*out >= min && *out <= max) ||
-           conf_fail_item(c, section, item, "must be from %lld to %lld, not %lld",
-                   (long long)min, (long long)max, (long long)*out);
-}
-
 static bool read_max_bytes(
         struct conf *c, const char *section, const struct toml_item *item, void *to)
 {
     int64_t n;
-    if (!read_count(c, section, item, MIN_LOG_BYTES, (int64_t)1 << 40, &n))
+    if (!conf_count(c, section, item, MIN_LOG_BYTES, (int64_t)1 << 40, &n))
         return false;
     *(uint64_t *)to = (uint64_t)n;
     return true;
@@ -248,7 +237,7 @@ static bool read_keep(
         struct conf *c, const char *section, const struct toml_item *item, void *to)
 {
     int64_t n;
-    if (!read_count(c, section, item, 0, MAX_KEEP, &n))
+    if (!conf_count(c, section, item, 0, MAX_KEEP, &n))
         return false;
     *(unsigned *)to = (unsigned)n;
     return true;

@@ -80,6 +80,11 @@ conf_reader conf_texts;        /* struct policy_texts */
 conf_reader conf_regexes;      /* struct policy_regexes */
 conf_reader conf_regexes_fold; /* the same, ignoring case */
 conf_reader conf_mode;         /* enum policy_mode */
+conf_reader conf_sandbox;      /* enum policy_sandbox */
+
+/* A whole number within bounds. */
+MUST_CHECK bool conf_count(struct conf *c, const char *section,
+        const struct toml_item *item, int64_t min, int64_t max, int64_t *out);
 
 /* A table with a mode has to say which. */
 MUST_CHECK bool conf_has_mode(

@@ -217,6 +217,17 @@ bool conf_bool(
     return true;
 }
 
+bool conf_count(struct conf *c, const char *section, const struct toml_item *item,
+        int64_t min, int64_t max, int64_t *out)
+{
+    if (!conf_type(c, section, item, TOML_INTEGER, "a whole number"))
+        return false;
+    *out = item->value.integer;
+    return (*out >= min && *out <= max) ||
+           conf_fail_item(c, section, item, "must be from %lld to %lld, not %lld",
+                   (long long)min, (long long)max, (long long)*out);
+}
+
 bool conf_text(
         struct conf *c, const char *section, const struct toml_item *item, void *to)
 {

@@ -1,4 +1,4 @@
-/* The sections about programs: [shell.*], [env], [deny_messages], [mcp.*]. */
+/* The sections about programs: [shell.*], [env], [deny_messages]. */
 #include "policy/config/internal.h"
 
 static bool read_env_default(
@@ -63,7 +63,7 @@ static bool read_shell_env(
     return read_env(c, conf_name(c, section, item->key), item, to);
 }
 
-static bool read_sandbox(
+bool conf_sandbox(
         struct conf *c, const char *section, const struct toml_item *item, void *to)
 {
     static const char *const words[] = {
@@ -121,7 +121,7 @@ static bool read_shell(
         { "deny", conf_regexes, offsetof(struct policy_shell, deny) },
         { "arg_paths", read_arg_paths, offsetof(struct policy_shell, arg_paths) },
         { "env", read_shell_env, offsetof(struct policy_shell, env) },
-        { "sandbox", read_sandbox, offsetof(struct policy_shell, sandbox) },
+        { "sandbox", conf_sandbox, offsetof(struct policy_shell, sandbox) },
         { "network", conf_bool, offsetof(struct policy_shell, network) },
         { "writable_paths", read_writable, 0 },
     };
@@ -165,41 +165,4 @@ bool conf_deny_messages(
     struct policy *p = to;
     return conf_each(c, section, item, read_message, sizeof(*p->messages), &p->messages,
             &p->message_count);
-}
-
-static bool read_mcp_tool(
-        struct conf *c, const char *section, const struct toml_item *item, void *to)
-{
-    struct policy_mcp_tool *out = to;
-    return conf_bool(c, section, item, &out->allowed) &&
-           conf_regex(c, section, item, item->key, 0, &out->regex);
-}
-
-static bool read_mcp_tools(
-        struct conf *c, const char *parent, const struct toml_item *item, void *to)
-{
-    struct policy_mcp *mcp = to;
-    return conf_each(c, conf_name(c, parent, item->key), item, read_mcp_tool,
-            sizeof(*mcp->tools), &mcp->tools, &mcp->tool_count);
-}
-
-static bool read_mcp(
-        struct conf *c, const char *parent, const struct toml_item *item, void *to)
-{
-    static const struct conf_key keys[] = {
-        { "description", conf_text, offsetof(struct policy_mcp, description) },
-        { "tools", read_mcp_tools, 0 },
-    };
-    struct policy_mcp *mcp = to;
-    *mcp = (struct policy_mcp){
-        .name = item->key, .description = STR(""), .origin = item->origin
-    };
-    return conf_section(
-            c, conf_name(c, parent, item->key), item, keys, ARRAY_LEN(keys), mcp);
-}
-
-bool conf_mcp(struct conf *c, const char *section, const struct toml_item *item, void *to)
-{
-    struct policy *p = to;
-    return conf_each(c, section, item, read_mcp, sizeof(*p->mcp), &p->mcp, &p->mcp_count);
 }
