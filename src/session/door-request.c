@@ -77,11 +77,10 @@ static const char *parse_caller(const json_t *value)
     return callers[which % ARRAY_LEN(callers)];
 }
 
-static bool parse_spawn(
+static bool parse_command(
         const json_t *object, struct arena *arena, struct door_request *out)
 {
     const json_t *cwd = json_object_get(object, "cwd");
-    out->kind = DOOR_SPAWN;
     out->caller = parse_caller(json_object_get(object, "caller"));
     out->command.cwd = STR("");
     return parse_argv(json_object_get(object, "argv"), arena, &out->command) &&
@@ -129,15 +128,19 @@ static bool parse_kind(
 {
     const json_t *spawn = json_object_get(object, "spawn"),
                  *signal = json_object_get(object, "signal"),
-                 *call = json_object_get(object, "call");
-    if (!!spawn + !!signal + !!call != 1)
+                 *call = json_object_get(object, "call"),
+                 *ask = json_object_get(object, "ask");
+    if (!!spawn + !!signal + !!call + !!ask != 1)
         return false;
     if (call)
         return parse_call(object, arena, out);
-    out->id = json_integer_value(spawn ? spawn : signal);
+    out->id = json_integer_value(spawn ? spawn : signal ? signal : ask);
     if (out->id < 1)
         return false;
-    return spawn ? parse_spawn(object, arena, out) : parse_signal(object, out);
+    if (signal)
+        return parse_signal(object, out);
+    out->kind = spawn ? DOOR_SPAWN : DOOR_ASK;
+    return parse_command(object, arena, out);
 }
 
 bool door_request_parse(

@@ -6,6 +6,8 @@
  *   {"signal":1,"number":9}           for the command that was spawned as 1
  *   {"call":"box","tool":"get_item","bytes":12,"timeout_ms":5000,"caller":"AGENT"}
  *                                     with one end of a pair (door-call.h)
+ *   {"ask":2,"argv":["git","push"]}   as a spawn, but nothing is started and no
+ * descriptor comes with it: would it be?
  *
  * and what it is told, in any order between different ids:
  *
@@ -15,6 +17,8 @@
  *                                     policy is for that name
  *   {"id":1,"errno":2,"text":"..."}   why it could not be started
  *   {"id":1,"ended":256,"notes":""}   later: its status as from waitpid()
+ *   {"id":2,"allowed":true}           the answer to an ask, or a refusal as above; a
+ *                                     spawn is decided again all the same
  *
  * An id is larger than all before it.  A variable that is "" is removed.  A string that
  * is not UTF-8 is {"hex":"ff00"}.  Requests are outside bytes.
@@ -43,12 +47,12 @@
 #define DOOR_ARGUMENTS_MAX   ((size_t)4 << 20)  /* bytes, of a call */
 #define DOOR_ANSWER_MAX      ((size_t)24 << 20) /* a result of 10 MiB, written once more */
 
-enum door_request_kind { DOOR_SPAWN, DOOR_SIGNAL, DOOR_CALL };
+enum door_request_kind { DOOR_SPAWN, DOOR_SIGNAL, DOOR_CALL, DOOR_ASK };
 
 struct door_request {
     enum door_request_kind kind;
     int64_t id;                     /* 1 and up; not of DOOR_CALL */
-    struct command_request command; /* DOOR_SPAWN: no NUL in any of it */
+    struct command_request command; /* SPAWN, ASK: no NUL in any of it */
     const char *caller;             /* as it says, one of audit_event's */
     int number;                     /* DOOR_SIGNAL: of a signal */
     struct str server, tool;        /* DOOR_CALL */

@@ -45,7 +45,7 @@ struct door_line {
     int fd;
     uint64_t end_ms; /* of the loop's clock: when commands have to be over */
     int64_t last_id;
-    unsigned requests;
+    unsigned requests, asks; /* of this call; asks are requests too */
     struct spawned *commands;
     size_t count;
     struct reply *replies, **replies_end; /* that the socket has no room for */
@@ -293,11 +293,12 @@ static bool refuse_streams(const int *streams, bool files, struct refusal *why)
     return false;
 }
 
-static bool decide(struct spawned *s, const struct door_request *request,
-        const int *streams, struct refusal *why)
+/* `streams`: NULL: none are there yet. */
+static bool decide(const struct door_line *r, const struct door_request *request,
+        struct arena *arena, const int *streams, struct command_plan *plan,
+        struct refusal *why)
 {
-    const struct door_config *config = &s->run->owner->config;
-    bool allowed = false;
+    const struct door_config *config = &r->owner->config;
     if (!config->policy->shell_count) {
         refusal_begin(why, "command", NULL);
         buf_add(&why->what, STR("No shell policies are configured, so that no command "
@@ -305,12 +306,16 @@ static bool decide(struct spawned *s, const struct door_request *request,
         buf_add(&why->rule, STR("only what a [shell.*] section is for is started"));
         buf_add(&why->hint, STR("The owner of the workspace can add a section for the "
                                 "program to .pyddock/pyddock.toml."));
-    } else if (!refuse_streams(streams, !config->pipes_only, why)) {
-        allowed = command_decide(
-                config->commands, &request->command, s->arena, &s->plan, why);
+        return false;
     }
-    approved_record(config->audit, &request->command, request->caller, !allowed);
-    return allowed;
+    return (!streams || !refuse_streams(streams, !config->pipes_only, why)) &&
+           command_decide(config->commands, &request->command, arena, plan, why);
+}
+
+static void record(
+        const struct door_line *r, const struct door_request *request, bool refused)
+{
+    approved_record(r->owner->config.audit, &request->command, request->caller, refused);
 }
 
 static bool start_planned(struct spawned *s, const int *streams, struct error *err)
@@ -339,7 +344,8 @@ static void start(struct door_line *r, const struct door_request *request,
     auto_refusal why;
     refusal_init(&why);
     *s = (struct spawned){ .run = r, .id = request->id, .arena = arena };
-    bool allowed = decide(s, request, streams, &why);
+    bool allowed = decide(r, request, arena, streams, &s->plan, &why);
+    record(r, request, !allowed);
     if (allowed && start_planned(s, streams, &err)) {
         add(s);
         return;
@@ -358,7 +364,7 @@ static bool is_too_much(const struct door_line *r, struct buf *why)
     else if (r->count >= DOOR_MAX_COMMANDS)
         buf_addf(why, "%zu commands of this call run already; wait for one to end",
                 r->count);
-    else if (r->requests > DOOR_MAX_REQUESTS)
+    else if (r->requests - r->asks > DOOR_MAX_REQUESTS)
         buf_addf(why, "no call starts more than %d commands", DOOR_MAX_REQUESTS);
     return why->len;
 }
@@ -375,6 +381,31 @@ static void spawn(struct door_line *r, const struct door_request *request,
     }
     arena_destroy(arena);
     reply_failed(r, id, EAGAIN, why.data);
+}
+
+/*
+ * Would it be started?  Nothing is, and a spawn is decided by itself.  Who asks gives up
+ * what is refused, so that this is where it is recorded; what is allowed, or unknown and
+ * perhaps none of ours, he goes on with.
+ */
+static void answer_ask(
+        struct door_line *r, const struct door_request *request, struct arena *arena)
+{
+    struct command_plan plan = { 0 };
+    auto_refusal why;
+    refusal_init(&why);
+    r->last_id = request->id;
+    if (r->rests || ++r->asks > DOOR_MAX_ASKS) {
+        reply_failed(r, request->id, EAGAIN, "nothing more is told in this call");
+        return;
+    }
+    if (decide(r, request, arena, NULL, &plan, &why)) {
+        reply(r, json_pack("{s:I, s:b}", "id", (json_int_t)request->id, "allowed", 1));
+        return;
+    }
+    if (strcmp(why.code, "command") != 0)
+        record(r, request, true);
+    reply_refused(r, request->id, &why);
 }
 
 /* One that has ended meanwhile is no mistake. */
@@ -403,8 +434,11 @@ static bool obey(struct door_line *r, struct str json, const int *streams, size_
         spawn(r, &request, arena, streams);
         return true;
     }
-    bool good = parsed && request.kind == DOOR_SIGNAL && !count;
-    if (good)
+    bool is_ask = parsed && request.kind == DOOR_ASK && request.id > r->last_id;
+    bool good = !count && (is_ask || (parsed && request.kind == DOOR_SIGNAL));
+    if (good && is_ask)
+        answer_ask(r, &request, arena);
+    else if (good)
         pass_signal(r, &request);
     arena_destroy(arena);
     return good;
@@ -485,7 +519,7 @@ static void begin_call(struct door_line *r, unsigned timeout_ms)
 {
     uint64_t most = timeout_ms ? timeout_ms : r->owner->config.policy->max_timeout_ms;
     r->end_ms = uv_now(r->owner->config.loop) + most + GRACE_MS;
-    r->requests = 0;
+    r->requests = r->asks = 0;
     r->rests = false;
     buf_clear(&r->told);
 }

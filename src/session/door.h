@@ -17,6 +17,7 @@
 
 #define DOOR_MAX_COMMANDS 16    /* at once, of one call */
 #define DOOR_MAX_REQUESTS 20000 /* of one call, granted or not */
+#define DOOR_MAX_ASKS     20000 /* of one call: what would be granted */
 
 struct audit;
 struct door;

@@ -638,3 +638,19 @@ bool script_analyse(const struct script *script, struct budget *budget,
     sort_all(arena, out);
     return true;
 }
+
+bool command_analyse(const struct analyse_word *words, size_t count,
+        struct budget *budget, struct arena *arena, struct analysis *out)
+{
+    struct analyse_text text = { .via = "", .is_own = true };
+    struct analyse_call call = {
+        .command = { .via = "", .words = words, .count = count },
+    };
+    *out = (struct analysis){ 0 };
+    struct analyse a = {
+        .arena = arena, .budget = budget, .out = out, .text = &text, .last = &text.next
+    };
+    analyse_call(&a, &call);
+    resolve_all(&a);
+    return !a.is_over;
+}

@@ -96,4 +96,9 @@ struct analysis {
 MUST_CHECK bool script_analyse(const struct script *script, struct budget *budget,
         struct arena *arena, struct analysis *out, struct error *err);
 
+/* The same of one command that is no text any more: it first, then what it starts.  No
+ * function is known, and what its words are a script of is not looked into. */
+MUST_CHECK bool command_analyse(const struct analyse_word *words, size_t count,
+        struct budget *budget, struct arena *arena, struct analysis *out);
+
 #endif

@@ -63,6 +63,28 @@ int exec_lookup(struct shell *sh, int argc, char **argv, bool no_functions);
  */
 MUST_CHECK bool exec_program(struct shell *sh, int argc, char **argv, int *status);
 
+/* The same program, only asked for.  True: it is refused, which was said; status 126. */
+MUST_CHECK bool exec_program_is_refused(
+        struct shell *sh, int argc, char **argv, char *const *env, size_t env_count);
+
+/*
+ * refuse-early.c: is a stage of the pipeline, or the command that `argv` has become,
+ * refused before anything of it has an effect?  Said once; the status is 126.
+ *
+ * That is known where the words of what runs first in the stage are, and nothing else
+ * would run in it.  All other programs are refused when they are about to start.
+ */
+MUST_CHECK bool exec_pipeline_is_refused(struct shell *sh, const struct node *n);
+MUST_CHECK bool exec_command_is_refused(
+        struct shell *sh, const struct node *n, const struct fields *args);
+
+/* Can the word's expansion change nothing in the shell and end nothing (but a script that
+ * has `set -u`)? */
+bool exec_is_pure(const struct word *w);
+
+/* "NAME=value": what a program is given of the exported variables, in sh->arena. */
+char **exec_program_environment(struct shell *sh, size_t *count);
+
 /* The file of a program that may be run by its name, or as that file; "": there is none.
  */
 struct str exec_program_file(const struct shell *sh, const char *name);

@@ -18,6 +18,7 @@ enum program_state {
     PROGRAM_UNKNOWN, /* there is none of that name */
     PROGRAM_REFUSED, /* `text` */
     PROGRAM_FAILED,  /* could not be started: `error` (EAGAIN: too many run), `text` */
+    PROGRAM_ALLOWED, /* it was only asked for, and would be started */
 };
 
 /* One that was asked for; belongs to who starts it until forget(). */
@@ -46,6 +47,11 @@ struct program_ops {
     /* 0, or an errno: EAGAIN: again when the descriptor is ready, E2BIG: it is too long,
      * EPIPE: nothing is started any more. */
     int (*start)(struct programs *p, const struct program_request *request,
+            struct program **out);
+    /* Would it be?  Nothing is started, and the request's streams do not matter.  As
+     * start(), but it never RUNS; `*out` NULL: it would, as it was before in this call.
+     */
+    int (*ask)(struct programs *p, const struct program_request *request,
             struct program **out);
     void (*take)(struct programs *p); /* the news that have come */
     void (*signal)(struct programs *p, struct program *program, int number);

@@ -4,6 +4,8 @@
 #include <sys/resource.h>
 #include <time.h>
 
+#define CANNOT_RUN 126
+
 struct stage {
     struct shell *sub;
     const struct node *node;
@@ -77,9 +79,22 @@ static int collect(struct shell *sh, const struct stage *stages, size_t count)
     return sh->set & SET_PIPEFAIL ? failed : stages[count - 1].status;
 }
 
+/* None of it was run: PIPESTATUS says so of each stage. */
+static int refuse(struct shell *sh, size_t count)
+{
+    sh->pipe_status_count = 0;
+    for (size_t i = 0; i < count; i++) {
+        GROW(sh->pipe_status, sh->pipe_status_count, sh->pipe_status_cap);
+        sh->pipe_status[sh->pipe_status_count++] = CANNOT_RUN;
+    }
+    return CANNOT_RUN;
+}
+
 static int run_stages(struct shell *sh, const struct node *n)
 {
     size_t count = n->pipeline.count;
+    if (exec_pipeline_is_refused(sh, n))
+        return refuse(sh, count);
     struct arena_mark mark = arena_mark(sh->arena);
     struct stage *stages = arena_zalloc(sh->arena, count * sizeof(*stages));
     struct stream *in = NULL;

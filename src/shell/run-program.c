@@ -111,7 +111,7 @@ static bool is_own_variable(const struct shell *sh, const char *pair)
     return !strcmp(pair, "HOME=/");
 }
 
-static char **own_environment(struct shell *sh, size_t *count)
+char **exec_program_environment(struct shell *sh, size_t *count)
 {
     struct cmd c = { .shell = sh, .arena = sh->arena };
     size_t all;
@@ -131,7 +131,7 @@ static int start(struct run *r, int argc, char **argv)
         .argv = argv,
         .cwd = r->sh->cwd.text,
         .streams = { r->theirs[0], r->theirs[1], r->theirs[2] } };
-    request.env = own_environment(r->sh, &request.env_count);
+    request.env = exec_program_environment(r->sh, &request.env_count);
     int error;
     while ((error = p->ops->start(p, &request, &r->program)) == EAGAIN) {
         if (!sched_poll(r->sh->sched, p->fd, POLLIN | POLLOUT, NULL))
@@ -475,4 +475,52 @@ bool exec_program(struct shell *sh, int argc, char **argv, int *status)
     argv[0] = given;
     arena_rewind(sh->arena, mark);
     return is_known;
+}
+
+/* The answer to one of its names, or NULL: it is not refused under that one, or nobody
+ * can tell. */
+static struct program *ask_for(
+        struct shell *sh, const struct program_request *request, int *error)
+{
+    struct programs *p = sh->session->programs;
+    struct program *answer = NULL;
+    p->ops->take(p);
+    *error = p->ops->ask(p, request, &answer);
+    if (*error || !answer)
+        return NULL;
+    while (!answer->is_answered && !*error) {
+        if (!sched_poll(sh->sched, p->fd, POLLIN, &answer->is_answered))
+            *error = ECANCELED;
+        p->ops->take(p);
+    }
+    return answer;
+}
+
+bool exec_program_is_refused(
+        struct shell *sh, int argc, char **argv, char *const *env, size_t env_count)
+{
+    struct programs *p = sh->session->programs;
+    struct arena_mark mark = arena_mark(sh->arena);
+    char *given = argv[0], *names[MAX_NAMES];
+    struct program_request request = { .argc = argc,
+        .argv = argv,
+        .cwd = sh->cwd.text,
+        .env = env,
+        .env_count = env_count };
+    size_t count = find_names(sh, given, names);
+    bool is_known = false, is_refused = false;
+    for (size_t i = 0; i < count && !is_known && !budget_stopped(sh->budget); i++) {
+        int error;
+        argv[0] = names[i];
+        struct program *answer = ask_for(sh, &request, &error);
+        is_known = error || !answer || answer->state != PROGRAM_UNKNOWN;
+        is_refused = !error && answer && answer->state == PROGRAM_REFUSED;
+        if (is_refused)
+            shell_err(sh, "%s", answer->text);
+        if (answer)
+            p->ops->forget(p, answer);
+    }
+    argv[0] = given;
+    arena_rewind(sh->arena, mark);
+    return is_refused;
 }

@@ -3,6 +3,8 @@
 
 #include <errno.h>
 
+#define CANNOT_RUN 126
+
 /* The words of a command, and which of them are assignments to a declaring builtin. */
 struct call {
     struct fields args;
@@ -356,6 +358,8 @@ static int run_simple(struct shell *sh, const struct node *n)
         return run_assignments(sh, n);
     if (UNLIKELY(call.args.items[0][0] == 'r') && exec_is_careless(sh, n, &call.args))
         return 1;
+    if (UNLIKELY(n->redirect_count) && exec_command_is_refused(sh, n, &call.args))
+        return CANNOT_RUN;
     const char *last = call.args.items[call.args.count - 1]; /* builtins permute argv */
     int status = run_named(sh, n, &call);
     buf_clear(&sh->last_arg);

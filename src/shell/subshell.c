@@ -71,8 +71,7 @@ static bool read_whole_file(struct shell *sh, const struct redirect *r, struct b
     return true;
 }
 
-/* Can its expansion change nothing in the shell and end nothing? */
-static bool is_pure(const struct word *w)
+bool exec_is_pure(const struct word *w)
 {
     if (w->is_literal)
         return true;
@@ -102,7 +101,7 @@ static const struct command *plain_builtin(struct shell *sh, const struct node *
     if (!command || (command->flags & (CMD_SHELL | CMD_PREFIX | CMD_ASSIGNS)))
         return NULL;
     for (size_t i = 0; i < n->simple.arg_count; i++)
-        if (n->simple.args[i].assign || !is_pure(n->simple.args[i].word))
+        if (n->simple.args[i].assign || !exec_is_pure(n->simple.args[i].word))
             return NULL;
     return command;
 }

@@ -10,6 +10,7 @@
 #define STREAMS     3
 #define MAX_REQUEST ((size_t)192 << 10) /* what the server takes... */
 #define MAX_REPLY   ((size_t)128 << 10) /* ...and sends */
+#define KNOWN       64                  /* answers that are remembered */
 #define BROKEN      "the server does not start programs any more"
 
 struct handle {
@@ -17,6 +18,7 @@ struct handle {
     struct handle *next;
     int64_t id;
     bool is_forgotten;
+    uint64_t digest; /* of an ask */
 };
 
 struct door {
@@ -25,6 +27,9 @@ struct door {
     int64_t last_id;
     bool is_broken;
     char *rule; /* of the first refusal of this call, or NULL */
+    /* What would be started, as digests of the requests: of this call, the last ones. */
+    uint64_t known[KNOWN];
+    size_t known_count;
     char in[MAX_REPLY + 1];
 };
 
@@ -79,6 +84,8 @@ static void set_answer(struct program *p, const json_t *reply)
         p->error = number_of(reply, "errno");
         p->text = text_of(reply, "text");
         set_state(p, PROGRAM_FAILED);
+    } else if (json_object_get(reply, "allowed")) {
+        set_state(p, PROGRAM_ALLOWED);
     } else {
         set_state(p, PROGRAM_RUNS);
     }
@@ -103,6 +110,8 @@ static void take_reply(struct door *d, const json_t *reply)
     set_answer(&h->program, reply);
     if (h->program.state == PROGRAM_REFUSED)
         keep_rule(d, h->program.text);
+    if (h->program.state == PROGRAM_ALLOWED)
+        d->known[d->known_count++ % KNOWN] = h->digest;
     if (h->program.state == PROGRAM_RUNS)
         d->programs.count++;
     if (h->program.state == PROGRAM_ENDED) {
@@ -169,12 +178,12 @@ static json_t *env_json(const struct program_request *r)
     return list;
 }
 
-static json_t *request_json(int64_t id, const struct program_request *r)
+static json_t *request_json(const char *kind, int64_t id, const struct program_request *r)
 {
     json_t *argv = json_array();
     for (int i = 0; i < r->argc; i++)
         json_array_append_new(argv, bytes_json(str_of(r->argv[i])));
-    return json_pack("{s:I, s:o, s:o, s:o, s:s}", "spawn", (json_int_t)id, "argv", argv,
+    return json_pack("{s:I, s:o, s:o, s:o, s:s}", kind, (json_int_t)id, "argv", argv,
             "cwd", bytes_json(r->cwd), "env", env_json(r), "caller", "AGENT");
 }
 
@@ -190,14 +199,13 @@ static int send_message(const struct door *d, const json_t *json, const int *str
     return n >= 0 ? 0 : errno == EMSGSIZE ? E2BIG : errno;
 }
 
-static int start(struct programs *programs, const struct program_request *request,
-        struct program **out)
+static int request(struct door *d, const char *kind,
+        const struct program_request *request, const int *streams, struct program **out)
 {
-    struct door *d = (struct door *)programs;
     if (d->is_broken)
         return EPIPE;
-    json_auto_t *json = request_json(d->last_id + 1, request);
-    int error = send_message(d, json, request->streams);
+    json_auto_t *json = request_json(kind, d->last_id + 1, request);
+    int error = send_message(d, json, streams);
     if (error)
         return error;
     struct handle *h = xcalloc(1, sizeof(*h));
@@ -206,6 +214,50 @@ static int start(struct programs *programs, const struct program_request *reques
     d->handles = h;
     *out = &h->program;
     return 0;
+}
+
+static int start(
+        struct programs *programs, const struct program_request *r, struct program **out)
+{
+    return request((struct door *)programs, "spawn", r, r->streams, out);
+}
+
+/* FNV-1a; two requests of the same digest only make a refusal come later. */
+static void digest_add(uint64_t *digest, struct str s)
+{
+    for (size_t i = 0; i <= s.len; i++) {
+        *digest ^= i < s.len ? (unsigned char)s.data[i] : 0x100u;
+        *digest *= 0x100000001b3u;
+    }
+}
+
+static uint64_t digest_of(const struct program_request *r)
+{
+    uint64_t digest = 0xcbf29ce484222325u;
+    digest_add(&digest, r->cwd);
+    for (int i = 0; i < r->argc; i++)
+        digest_add(&digest, str_of(r->argv[i]));
+    digest_add(&digest, STR(""));
+    for (size_t i = 0; i < r->env_count; i++)
+        digest_add(&digest, str_of(r->env[i]));
+    return digest;
+}
+
+static int ask(
+        struct programs *programs, const struct program_request *r, struct program **out)
+{
+    struct door *d = (struct door *)programs;
+    uint64_t digest = digest_of(r);
+    for (size_t i = 0; i < d->known_count && i < KNOWN; i++) {
+        if (d->known[i] == digest) {
+            *out = NULL;
+            return 0;
+        }
+    }
+    int error = request(d, "ask", r, NULL, out);
+    if (!error)
+        ((struct handle *)*out)->digest = digest;
+    return error;
 }
 
 /* What cannot be sent now ends with the call. */
@@ -227,7 +279,7 @@ static void forget(struct programs *programs, struct program *program)
         destroy((struct door *)programs, h);
 }
 
-static const struct program_ops ops = { start, take, send_signal, forget };
+static const struct program_ops ops = { start, ask, take, send_signal, forget };
 
 struct door *door_create(int fd, int null)
 {
@@ -253,6 +305,7 @@ void door_end_call(struct door *d)
     while (d->handles)
         destroy(d, d->handles);
     d->programs.count = 0;
+    d->known_count = 0;
     free(TAKE(d->rule));
 }
 

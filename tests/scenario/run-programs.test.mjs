@@ -95,23 +95,66 @@ test('statuses: of a program, of a pipeline, of a signal', async (t) => {
   ]);
 });
 
-test('a refusal ends its stage with status 126 and names the rule, and the others go on', async (t) => {
+test('a program that is refused: status 126 and the rule, before anything of its pipeline runs', async (t) => {
   const { all, run, shell, w } = await open(t, { files: { 'a.txt': 'one\n' }, repository: true });
   const before = await snapshot(w.root);
   const rule = (await shell('git', ['push'])).text.match(/^Rule: .*$/m)[0];
-  const refused = await run('git push 2>&1 | cat; echo "${PIPESTATUS[@]}"');
-  assert.ok(refused.includes(rule), refused);
-  assert.match(refused, /\n126 0\n$/);
+  const refused = async (script) => {
+    const reply = await run(script);
+    assert.ok(reply.includes(rule), `${script}: ${reply}`);
+    assert.equal(reply.split('Rule: ').length, 2, `said once: ${script}: ${reply}`);
+    assert.match(reply, /\[exit 126\]$/, script);
+    assert.deepEqual(await snapshot(w.root), before, script);
+  };
+  for (const script of [
+    'git push | cat',
+    'git push 2>&1 | tail -1',
+    'echo x | tee made | git push',
+    'git status --short | tee made | git push origin main | tee -a made',
+    'command -p sh -c "echo x > made" | git push',
+    'git push > made', 'git push >> a.txt', 'git push &> made', 'exec git push > made',
+    '(git push) | tee made', '{ git push && echo done; } | tee made',
+    'for i in 1 2; do git push; done | tee made',
+    'timeout 5 git push | tee made', 'env A=1 command git push | tee made', '/usr/bin/git push | tee made',
+    'branch=main; git push origin "$branch" | tee made',
+    'args=(push --force); git "${args[@]}" | tee made',
+    'GIT_DIR=x; git push | tee made',
+    'command -p echo x > made | git push', 'x=$(git push | tee made)',
+    'git push | tee made && echo pushed',
+  ]) await refused(script);
+  assert.match(await run('GIT_SSH_COMMAND=x git log | tee made'), /GIT_SSH_COMMAND.*not permitted[^]*\[exit 126\]$/);
+  assert.match(await run('command -p cat /etc/passwd | tee made'), /^Rule: [^]*\[exit 126\]$/m);
+  assert.deepEqual(await snapshot(w.root), before);
+});
+
+test('a refusal is a status like any other to the script around it', async (t) => {
+  const { all, run, w } = await open(t, { files: { 'a.txt': 'one\n' }, repository: true });
+  const before = await snapshot(w.root);
   await all([
-    ['git push 2>/dev/null | wc -l; git push 2>/dev/null || echo $?', '0\n126\n'],
-    ['set -o pipefail; git push 2>/dev/null | echo on; echo $?; set +o pipefail', 'on\n126\n'],
-    ['p=push; git $p 2>&1 | grep -c ^Rule:', '1\n'],
-    ['command -p cat /etc/passwd 2>&1 | grep -c ^Rule:', '1\n'],
-    ['command -p cat .pyddock/pyddock.override.toml 2>&1 | grep -c ^Rule:', '1\n'],
-    ['GIT_SSH_COMMAND=x git status 2>&1 | grep -c "GIT_SSH_COMMAND.*not permitted"', '1\n'],
-    ['export X=1 LD_PRELOAD=/x; git status 2>&1 | grep -c "LD_PRELOAD.*not permitted"; unset LD_PRELOAD; git status --short', '1\n'],
-    ['cd /; git status 2>&1 | grep -c ^Rule:; cd - > /dev/null', '1\n'],
+    ['git push 2>/dev/null || echo no', 'no\n'],
+    ['git push | cat || echo no', /\nno\n$/],
+    ['if git push 2>/dev/null; then echo yes; else echo "no $?"; fi', 'no 126\n'],
+    ['{ git push 2>/dev/null || echo no; } | cat', 'no\n'],
+    ['(git push; echo "exit: $?") 2>&1 | tail -1', 'exit: 126\n'],
+    ['for i in 1 2; do git push 2>/dev/null || echo $i; done', '1\n2\n'],
+    ['git push | cat; echo "${PIPESTATUS[@]} $?"', /\n126 126 126\n$/],
+    ['git() { echo own; }; git push | cat; unset -f git', 'own\n'],
+    ['shopt -s expand_aliases; alias git=echo', ''],
+    ['git push | cat; unalias git', 'push\n'],
+    ['false && git push | cat; echo $?', '1\n'],
+  ]);
+  // What is only known when it is about to run.
+  await all([
+    ['git $(echo push) 2>&1 | cat; echo "${PIPESTATUS[@]}"', /\n126 0\n$/],
+    ['set -o pipefail; git $(echo push) 2>/dev/null | echo on; echo $?; set +o pipefail', 'on\n126\n'],
+    ['echo push | xargs git 2>&1 | grep -c ^Rule:', '1\n'],
+    ['find a.txt -exec git push {} \\; 2>&1 | grep -c ^Rule:', '1\n'],
+    ['cat <<< "git push" | bash 2>&1 | grep -c ^Rule:', '1\n'],
+    ['command -p cat $(echo .pyddock/pyddock.override.toml) 2>&1 | grep -c ^Rule:', '1\n'],
+    ['export X=1 LD_PRELOAD=/x; git status 2>&1 | grep -c x; unset LD_PRELOAD; git status --short', /LD_PRELOAD.*not permitted/],
+    ['cd /; git status | cat; echo $?; cd - > /dev/null', /^Rule: [^]*\n126\n$/m],
     ['nosuch', /^paddock: nosuch: command not found[^\n]*\n\[exit 127\]$/],
+    ['nosuch | cat; echo "${PIPESTATUS[@]}"', /^paddock: nosuch: command not found[^\n]*\n127 0\n$/],
     ['id -un > /dev/null; command -p id; echo $?', /\n0\n$/],
     ['/usr/bin/rsync; echo $?', /^paddock: \/usr\/bin\/rsync: [^\n]*\n12[67]\n$/],
   ]);
@@ -129,7 +172,7 @@ test('a builtin wins, a path or command -p is the program, a function wins over 
     ['/bin/ls | head -1', 'tools\n'],
     ['./tools/say hi', 'real hi \n'],
     ['SHELL_OF=me tools/say hi', 'real hi me\n'],
-    ['cd tools; ./say sub 2>&1 | grep -c "cwd.*not permitted"; cd ..', '1\n'],
+    ['cd tools; ./say sub | cat; cd ..', /cwd.*not permitted/],
     [`mkdir sub; cd sub; ${'${PWD%/sub}'}/tools/say whole; cd ..`, 'real whole \n'],
     ['mkdir -p other/tools; cp tools/say other/tools/say; cd other; tools/say x; cd ..', 'real x \n'],
     ['git() { echo function; }; git; command git --version', /^function\ngit version /],
@@ -242,11 +285,15 @@ test('a program writes where it may, as the kernel holds it', { skip: noMounts }
 
 test('each decision about a program is in the debug log', async (t) => {
   const { run, w } = await open(t, { options: { options: ['--debug'] } });
-  await run('command -p echo "it\'s" | cat; git push');
+  await run('command -p echo "it\'s" | cat; git push; git push | cat; git push > made; git log -1 | git $(echo push)');
   const rows = (await text(w, '.pyddock/tmp/audit.jsonl')).trim().split('\n').map((line) => JSON.parse(line))
     .filter((row) => row.event === 'subprocess.Popen');
   assert.deepEqual(rows.map(({ decision, caller, detail }) => [decision, caller, detail]), [
     ['allow', 'AGENT', "exe='echo' args=['it\\'s']"],
     ['deny', 'AGENT', "exe='git' args=['push']"],
+    ['deny', 'AGENT', "exe='git' args=['push']"],
+    ['deny', 'AGENT', "exe='git' args=['push']"],
+    ['deny', 'AGENT', "exe='git' args=['push']"],
+    ['allow', 'AGENT', "exe='git' args=['log', '-1']"],
   ]);
 });

@@ -650,6 +650,127 @@ static void test_pipes_only(void **state UNUSED)
     end(&f);
 }
 
+static void ask(struct fixture *f, const char *json)
+{
+    assert_true(send_raw(f, json, strlen(json), NULL, 0));
+}
+
+#define ASK(id, words) "{\"ask\":" #id ",\"argv\":[" words "]"
+
+/* What would be started, and what not: the same answers as to a spawn, and no process. */
+static void test_ask(void **state UNUSED)
+{
+    struct fixture f;
+    begin(&f);
+    ask(&f, ASK(1, "\"sh\",\"-c\",\"echo x > made\"") "}");
+    expect(&f, "{\"id\":1,\"allowed\":true}");
+    ask(&f, ASK(2, "\"cat\",\"../out/secret.txt\"") "}");
+    expect_part(&f, "{\"id\":2,\"refused\":\"");
+    assert_null(strstr(f.reply, "unknown"));
+    ask(&f, ASK(3, "\"id\"") "}");
+    expect_part(&f, "{\"id\":3,\"refused\":\"Command 'id' is not allowed");
+    assert_non_null(strstr(f.reply, "\"unknown\":true"));
+    ask(&f, ASK(4, "\"env\"") ",\"env\":[[\"A\",\"../x\"]]}");
+    expect_part(&f, "\"refused\":\"setting the variable 'A' is not permitted");
+    ask(&f, ASK(5, "\"cat\"") ",\"cwd\":\"..\"}");
+    expect_part(&f, "\"refused\":");
+    ask(&f, ASK(6, "\"absent\"") "}"); /* that it is not there is told by a spawn */
+    expect(&f, "{\"id\":6,\"allowed\":true}");
+    assert_int_equal(door_commands(f.broker), 0);
+    assert_false(!access(world_path(&f.world, "ws/made"), F_OK));
+    /* The answer opens nothing: a spawn is decided by itself. */
+    f.world.policy.shell_count = 0;
+    request(&f, SH(7, "echo x > made"), NULL);
+    expect_part(&f, "{\"id\":7,\"refused\":");
+    assert_false(!access(world_path(&f.world, "ws/made"), F_OK));
+    end(&f);
+}
+
+/* Asked as none of ours asks: that is the end, and nobody is left. */
+static void test_ask_malformed(void **state UNUSED)
+{
+    static const struct {
+        const char *json;
+        size_t fds;
+    } cases[] = {
+        { ASK(6, "\"cat\"") "}", 3 },
+        { ASK(6, "\"cat\"") "}", 1 },
+        { ASK(5, "\"cat\"") "}", 0 }, /* was there before */
+        { ASK(4, "\"cat\"") "}", 0 },
+        { ASK(0, "\"cat\"") "}", 0 },
+        { ASK(-6, "\"cat\"") "}", 0 },
+        { ASK(6, "") "}", 0 },
+        { ASK(6, "\"cat\\u0000\"") "}", 0 },
+        { ASK(6, "\"cat\"") ",\"cwd\":1}", 0 },
+        { ASK(6, "\"cat\"") ",\"spawn\":7}", 0 },
+        { ASK(6, "\"cat\"") ",\"signal\":5,\"number\":9}", 0 },
+        { "{\"ask\":\"6\",\"argv\":[\"cat\"]}", 0 },
+        { "{\"ask\":[6],\"argv\":[\"cat\"]}", 0 },
+        { "{\"ask\":null,\"argv\":[\"cat\"]}", 0 },
+        { "{\"ask\":6}", 0 },
+    };
+    struct fixture f;
+    begin(&f);
+    close_fd(&f.fd);
+    void *first = f.run;
+    expect_hang_up(&f, "", 0, 0);
+    size_t before = settled_descriptors(&f, 0);
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++)
+        expect_hang_up(&f, cases[i].json, strlen(cases[i].json), cases[i].fds);
+    assert_int_equal(settled_descriptors(&f, before), before);
+    f.run = first;
+    end(&f);
+}
+
+/* Somebody asks and asks: he is answered for a while, a spawn all the same, and the
+ * loop belongs to others too. */
+static void test_ask_flood(void **state UNUSED)
+{
+    struct fixture f;
+    char json[128];
+    begin(&f);
+    door_rest(f.run);
+    door_resume(f.run, LONG_MS);
+    for (int i = 1; i <= DOOR_MAX_ASKS + 10; i++) {
+        snprintf(json, sizeof(json), ASK(% d, "\"cat\",\"%d\"") "}", i, i);
+        ask(&f, json);
+        reply(&f);
+        assert_non_null(strstr(f.reply, i <= DOOR_MAX_ASKS ? "allowed" : "\"errno\":11"));
+    }
+    request(&f, SH(30000, "exit 3"), NULL);
+    expect(&f, "{\"id\":30000,\"started\":true}");
+    expect(&f, "{\"id\":30000,\"ended\":768,\"notes\":\"\"}");
+    /* Nothing is answered between two calls but that; then all again. */
+    door_rest(f.run);
+    ask(&f, ASK(30001, "\"cat\"") "}");
+    expect_part(&f, "{\"id\":30001,\"errno\":11,");
+    door_resume(f.run, LONG_MS);
+    ask(&f, ASK(30002, "\"cat\"") "}");
+    expect(&f, "{\"id\":30002,\"allowed\":true}");
+    end(&f);
+}
+
+/* Nobody reads the answers: no more is read from him, and what waits is bounded. */
+static void test_ask_unread(void **state UNUSED)
+{
+    struct fixture f;
+    char json[128];
+    int sent = 0;
+    begin(&f);
+    fcntl(f.fd, F_SETFL, O_NONBLOCK);
+    for (int turns = 0; turns < 3000; turns++) {
+        snprintf(json, sizeof(json), ASK(% d, "\"cat\"") "}", sent + 1);
+        sent += send(f.fd, json, strlen(json), MSG_NOSIGNAL) > 0;
+        uv_run(&f.loop, UV_RUN_NOWAIT);
+    }
+    assert_in_range(sent, 1, 2999);
+    for (int i = 1; i <= sent; i++) {
+        snprintf(json, sizeof(json), "{\"id\":%d,\"allowed\":true}", i);
+        expect(&f, json);
+    }
+    end(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -669,6 +790,10 @@ int main(void)
         cmocka_unit_test(test_time_is_over),
         cmocka_unit_test(test_calls),
         cmocka_unit_test(test_pipes_only),
+        cmocka_unit_test(test_ask),
+        cmocka_unit_test(test_ask_malformed),
+        cmocka_unit_test(test_ask_flood),
+        cmocka_unit_test(test_ask_unread),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

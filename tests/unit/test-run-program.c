@@ -26,6 +26,7 @@ struct starter {
     struct programs programs;
     struct child *children;
     char asked[256]; /* the last arguments and variables */
+    unsigned asks;   /* what would be started, and was not */
     unsigned started;
 };
 
@@ -106,6 +107,27 @@ static int start(
     return 0;
 }
 
+/* The same decision, and nothing more. */
+static int ask(
+        struct programs *programs, const struct program_request *r, struct program **out)
+{
+    struct starter *s = (struct starter *)programs;
+    struct child *c = xcalloc(1, sizeof(*c));
+    c->next = s->children;
+    s->children = c;
+    *out = &c->program;
+    s->asks++;
+    note(s, r);
+    if (!strcmp(r->argv[0], "refused")) {
+        c->program.text = xstrdup("it is refused");
+        set_state(s, &c->program, PROGRAM_REFUSED);
+    } else {
+        bool unknown = !strncmp(r->argv[0], "un", 2) || strchr(r->argv[0], '/');
+        set_state(s, &c->program, unknown ? PROGRAM_UNKNOWN : PROGRAM_ALLOWED);
+    }
+    return 0;
+}
+
 static void reap(struct starter *s, struct child *c)
 {
     if (c->program.state != PROGRAM_RUNS ||
@@ -147,7 +169,7 @@ static void forget(struct programs *programs, struct program *program)
     free(c);
 }
 
-static const struct program_ops ops = { start, take, send_signal, forget };
+static const struct program_ops ops = { start, ask, take, send_signal, forget };
 
 static void begin(struct session *s)
 {
@@ -239,7 +261,7 @@ static const struct {
             "" },
     { "command -p sleep 100 & kill %1; wait %1", 143, "" },
     { "refused a; echo $?", 0, "126\n" },
-    { "refused | cat; echo ${PIPESTATUS[@]}", 0, "126 0\n" },
+    { "r=refused; $(echo $r) | cat; echo ${PIPESTATUS[@]}", 0, "126 0\n" },
     { "unheard-of; echo $?", 0, "127\n" },
     { "too-long; echo $?", 0, "126\n" },
 };
@@ -251,6 +273,135 @@ static void test_cases(void **state UNUSED)
     for (size_t i = 0; i < ARRAY_LEN(cases); i++)
         expect(&s, cases[i].text, cases[i].status, cases[i].out);
     assert_int_equal(waitpid(-1, NULL, WNOHANG), -1); /* nobody is left */
+    end(&s);
+}
+
+/* Refused with all of its pipeline: nothing is started, no file is made, none changed. */
+static const char *const refused_early[] = {
+    "refused | cat >made",
+    "echo x >made | refused",
+    "echo x | tee made | refused | command -p tee made",
+    "command -p sh -c 'echo x' | refused a b",
+    "refused >made",
+    "refused >>made 2>&1",
+    "refused &>made",
+    "refused <>made",
+    "A=1 refused 'a b' \"c\"d >made",
+    "refused \"$(echo x)\" >made",
+    "refused |& tee made",
+    "(refused a) | tee made",
+    "{ refused a; } | tee made",
+    "{ refused a && echo x; } | tee made",
+    "( ( refused ) ) | tee made",
+    "for i in 1 2; do refused; done | tee made",
+    "for i in 1; do for j in 2; do refused a; done; done | tee made",
+    "command refused | tee made",
+    "command -p refused | tee made",
+    "exec refused | tee made",
+    "timeout 5 refused | tee made",
+    "timeout -k 1 5 env A=1 command refused x | tee made",
+    "env A=1 B=2 refused | tee made",
+    "x=refused; $x a | tee made",
+    "x='a b'; refused \"$x\" $x \"${x}c\" | tee made",
+    "a=(refused 1 2); \"${a[@]}\" | tee made",
+    "set -- 1 2; refused \"$@\" $# | tee made",
+    "/usr/bin/refused | tee made",
+    "f() { refused | tee made; }; f",
+    "true && refused | tee made",
+    "x=$(refused | tee made)",
+    "true | { refused | tee made; }; (exit ${PIPESTATUS[1]})",
+    "eval 'refused | tee made'",
+    "trap 'refused | tee made' EXIT; exit 126",
+    "refused | tee made & wait $!",
+};
+
+static void test_refused_early(void **state UNUSED)
+{
+    struct session s;
+    begin(&s);
+    for (size_t i = 0; i < ARRAY_LEN(refused_early); i++) {
+        int status = run_with(&s, refused_early[i], NULL);
+        if (status != 126 || strcmp(s.err.data, "paddock: it is refused\n") != 0)
+            fail_msg("%s: %d: %s", refused_early[i], status, s.err.data);
+        expect(&s, "test ! -e made; echo $?; trap - EXIT", 0, "0\n");
+        assert_int_equal(s.starter.started, 0);
+    }
+    end(&s);
+}
+
+/* What only run time tells, and what a script is prepared for, goes on as in any shell.
+ */
+static const struct {
+    const char *text;
+    int status;
+    const char *out;
+} not_early[] = {
+    { "refused || echo no", 0, "no\n" },
+    { "refused | cat || echo no", 0, "no\n" },
+    { "! refused | cat", 0, "" },
+    { "if refused | cat; then echo yes; else echo $?; fi", 0, "126\n" },
+    { "refused | cat; echo ${PIPESTATUS[@]} $?", 0, "126 126 126\n" },
+    { "echo x >f; refused; cat f", 0, "x\n" },
+    { "echo x >f; refused | cat; cat f", 0, "x\n" },
+    { "{ refused || echo no; } | cat", 0, "no\n" },
+    { "{ refused; echo $?; } | cat", 0, "126\n" },
+    { "{ ! refused; } | cat; echo ${PIPESTATUS[0]}", 0, "0\n" },
+    { "if refused; then :; else echo no; fi | cat", 0, "no\n" },
+    { "until refused; do break; done | cat", 0, "" },
+    { "{ echo a; refused; } | cat", 0, "a\n" },
+    { "(true && refused) | cat; echo ${PIPESTATUS[@]}", 0, "126 0\n" },
+    { "for i in; do refused; done | cat", 0, "" },
+    { "for refused in true; do $refused; done | cat", 0, "" },
+    { "x=true; for x in true; do $x a; done | cat", 0, "" },
+    { "refused() { echo own; }; refused | cat; unset -f refused", 0, "own\n" },
+    { "refused() { echo own; }; refused >f; timeout 1 refused | cat f -; unset -f "
+      "refused",
+            0, "own\nown\n" },
+    { "command -v refused | cat; echo ${PIPESTATUS[@]}", 0, "1 0\n" },
+    { "echo 1 2 | xargs refused | cat; echo ${PIPESTATUS[@]}", 0, "0 126 0\n" },
+    { "refused $(echo made >f) | cat; cat f", 0, "made\n" },
+    { "refused \"${x:=a}\" | cat; echo \"$x\"", 0, "\n" },
+    { "refused 2>/dev/null | cat; refused >/dev/null; echo $?", 0, "126\n" },
+    { "unheard-of | cat; echo ${PIPESTATUS[@]}", 0, "127 0\n" },
+    { "unheard-of >f; echo $?; test -e f && echo f", 0, "127\nf\n" },
+    { "set -u; refused $nope | cat; echo ${PIPESTATUS[@]}", 0, "1 0\n" },
+    { "set -n; refused | cat", 0, "" },
+    { "set -e; refused | cat; echo no", 126, "" },
+    { "cat <(refused | cat) - <<<a", 0, "a\n" },
+    { "echo r | while read -r x; do ${x}efused; done; echo $?", 0, "126\n" },
+    { "command -p echo a | command -p cat >f; cat f", 0, "a\n" },
+};
+
+static void test_not_early(void **state UNUSED)
+{
+    struct session aliased;
+    begin(&aliased);
+    expect(&aliased, "shopt -s expand_aliases; alias refused=echo", 0, "");
+    expect(&aliased, "refused a | cat", 0, "a\n");
+    end(&aliased);
+    for (size_t i = 0; i < ARRAY_LEN(not_early); i++) {
+        struct session s;
+        begin(&s);
+        expect(&s, not_early[i].text, not_early[i].status, not_early[i].out);
+        end(&s);
+    }
+}
+
+/* Where there is nothing to come before, there is nothing to ask. */
+static void test_not_asked(void **state UNUSED)
+{
+    static const char *const scripts[] = {
+        "command -p true; command -p true 2>&1; command -p true </dev/null >/dev/null",
+        "echo x | cat | tail -1 >f",
+        "refused; refused 2>&1; refused a $(echo b)",
+        "echo a | xargs -n1 echo",
+        "f() { :; }; f | f >f",
+    };
+    struct session s;
+    begin(&s);
+    for (size_t i = 0; i < ARRAY_LEN(scripts); i++)
+        run_with(&s, scripts[i], NULL);
+    assert_int_equal(s.starter.asks, 0);
     end(&s);
 }
 
@@ -273,6 +424,12 @@ static void test_requests(void **state UNUSED)
         { "printf '#!/usr/bin/env refused\\n' >s; chmod +x s; ./s a",
                 "refused ./s a in /" },
         { "/usr/bin/refused", "refused in /" },
+        { "x='a b'; refused \"$x\" $x | cat", "refused a b a b in /" },
+        { "FIRST=3 refused | cat", "refused in / FIRST=3" },
+        { "export B=1; B=2 refused | env B=3 cat; unset B", "refused in / B=2" },
+        { "env -- B=2 refused | cat", "refused in / B=2" },
+        { "A=1 env A=2 B=3 refused | cat", "refused in / A=2 B=3" },
+        { "/usr/bin/refused | cat", "refused in /" },
         { "cd ws; ./sub/unknown; cd ..", "sub/unknown in /ws" },
         { "/ws/sub/unknown", "sub/unknown in /" },
         { "ws/unknown", "unknown in /" },
@@ -324,6 +481,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_cases),
+        cmocka_unit_test(test_refused_early),
+        cmocka_unit_test(test_not_early),
+        cmocka_unit_test(test_not_asked),
         cmocka_unit_test(test_requests),
         cmocka_unit_test(test_time),
     };
