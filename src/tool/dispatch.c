@@ -17,7 +17,7 @@ struct dispatch_call {
     } work;
     dispatch_done_fn *done;
     void *user;
-    /* For the log; NULL if there is none. */
+    /* For the log. */
     json_t *args;
     char *tool, *trace;
     uint64_t started; /* ns */
@@ -33,13 +33,16 @@ struct dispatch {
     bool problems_told; /* of workers */
 };
 
-/* Take it off the list and free it. */
-static void forget(struct dispatch_call *c)
+static void take_off(struct dispatch_call *c)
 {
     struct dispatch_call **at = &c->dispatch->calls;
     while (*at != c)
         at = &(*at)->next;
     *at = c->next;
+}
+
+static void release(struct dispatch_call *c)
+{
     json_decref(c->args);
     free(c->tool);
     free(c->trace);
@@ -60,23 +63,22 @@ static struct audit_call recorded(
         .duration_us = (uv_hrtime() - c->started) / 1000 };
 }
 
+/* The call is over; what it is recorded with is still there until release().  The record
+ * is written after that: who waits for the answer does not wait for the log. */
 static void answer(struct dispatch_call *c, const struct dispatch_reply *reply)
 {
-    dispatch_done_fn *done = c->done;
-    void *user = c->user;
-    forget(c);
-    done(user, reply);
+    take_off(c);
+    c->done(c->user, reply);
 }
 
 static void on_worker_done(void *user, bool is_error, struct str text, struct str notes)
 {
     struct dispatch_call *c = user;
     struct audit *audit = c->dispatch->config.audit;
-    if (audit) {
-        struct audit_call call = recorded(c, is_error, text);
-        record_worker_call(audit, &call, notes);
-    }
+    struct audit_call call = recorded(c, is_error, text);
     answer(c, &(struct dispatch_reply){ .is_error = is_error, .text = text });
+    record_worker_call(audit, &call, notes);
+    release(c);
 }
 
 /* To the shell or to the pool: both take the arguments as JSON. */
@@ -97,26 +99,24 @@ static void on_command_done(void *user, const struct shell_outcome *outcome)
 {
     struct dispatch_call *c = user;
     struct audit *audit = c->dispatch->config.audit;
-    if (audit) {
-        struct audit_call call = recorded(c, outcome->is_error, outcome->text);
-        record_shell_call(audit, &call, outcome);
-    }
+    struct audit_call call = recorded(c, outcome->is_error, outcome->text);
     answer(c, &(struct dispatch_reply){
                       .is_error = outcome->is_error, .text = outcome->text });
+    record_shell_call(audit, &call, outcome);
+    release(c);
 }
 
 static void on_snippet_done(void *user, const struct snippet_outcome *outcome)
 {
     struct dispatch_call *c = user;
     struct audit *audit = c->dispatch->config.audit;
-    if (audit) {
-        struct audit_call call = recorded(c, outcome->is_error, outcome->text);
-        call.exit_status = outcome->exit_status;
-        record_noted_call(audit, &call, outcome->notes);
-    }
+    struct audit_call call = recorded(c, outcome->is_error, outcome->text);
+    call.exit_status = outcome->exit_status;
     answer(c, &(struct dispatch_reply){ .is_error = outcome->is_error,
                       .text = outcome->text,
                       .images = outcome->images });
+    record_noted_call(audit, &call, outcome->notes);
+    release(c);
 }
 
 static bool hand_on(
@@ -137,7 +137,7 @@ static bool hand_on(
     return error_set(err, ERR_BUG, "nobody does the work of this tool");
 }
 
-static void remember_for_log(struct dispatch_call *c, const struct dispatch_request *r)
+static void remember(struct dispatch_call *c, const struct dispatch_request *r)
 {
     c->args = json_incref(r->args);
     c->tool = str_copy(r->tool);
@@ -167,11 +167,11 @@ bool dispatch_call(struct dispatch *d, const struct dispatch_request *request,
         .done = done,
         .user = user };
     d->calls = c;
-    if (d->config.audit)
-        remember_for_log(c, request);
+    remember(c, request);
     if (!hand_on(c, request, err)) {
         dispatch_refused(d, request, err);
-        forget(c);
+        take_off(c);
+        release(c);
         return false;
     }
     *out = c;
@@ -181,12 +181,10 @@ bool dispatch_call(struct dispatch *d, const struct dispatch_request *request,
 /* It ends without an answer. */
 static void drop(struct dispatch_call *c)
 {
-    struct audit *audit = c->dispatch->config.audit;
-    if (audit) {
-        struct audit_call call = recorded(c, true, STR(""));
-        record_cancelled_call(audit, &call);
-    }
-    forget(c);
+    struct audit_call call = recorded(c, true, STR(""));
+    record_cancelled_call(c->dispatch->config.audit, &call);
+    take_off(c);
+    release(c);
 }
 
 struct str dispatch_doing(const struct dispatch_call *c)

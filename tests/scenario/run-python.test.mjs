@@ -198,13 +198,14 @@ test('the time is up: what was printed is kept, and the next call runs', { skip 
 test('what prepares a process is refused in silence, whatever the policy takes from it', { skip }, async (t) => {
   const log = join(await mkdtemp(join(tmpdir(), 'paddock-log-')), 'audit.jsonl');
   t.after(() => rm(dirname(log), { recursive: true, force: true }));
-  const { py } = await serveText(t, {
+  const { py, client } = await serveText(t, {
     policy: `[ast]\nblock_calls = ["print", "f"]\n[restrictions.re]\nmode = "allow"\nmodule_deny = ["sub"]\n[audit_log]\npath = "${log}"\n`,
   });
   assert.equal((await py('40 + 2')).text, '--- RESULT ---\n42\n--- EXIT CODE: 0 ---');
   const refused = await py('import re\nre.sub("a", "b", "c")');
   assert.match(refused.text, /^PermissionError: 'sub' is not permitted on re\nRule: /m);
   assert.equal(refused.isError, true);
+  await client.listTools(); /* before it is answered, the record is there */
   const records = (await readFile(log, 'utf8')).trimEnd().split('\n').map((line) => JSON.parse(line));
   assert.deepEqual(records.map((r) => r.decision), ['allow', 'deny']);
   assert.match(records[1].rule, /^\[restrictions\.re\] module_deny 'sub' \(/);
@@ -307,17 +308,17 @@ test('without the interpreter only run_python says so', async (t) => {
 
 test('the audit log has what was run, decided and written', { skip }, async (t) => {
   const w = await workspace(t);
-  const log = join(w.top, 'state/audit.jsonl');
+  w.log = join(w.top, 'state/audit.jsonl');
   await mkdir(join(w.top, 'state'));
   await mkdir(join(w.root, '.pyddock'));
-  await writeFile(join(w.root, '.pyddock/pyddock.override.toml'), `[audit_log]\npath = "${log}"\n`);
+  await writeFile(join(w.root, '.pyddock/pyddock.override.toml'), `[audit_log]\npath = "${w.log}"\n`);
   const { tool } = await serve(t, w);
   const code = 'open("new.txt", "w").write("new")\nimport sys\nsys.exit(4)';
   await tool('run_python', { code });
   await tool('run_python', { code: 'open("/etc/new.txt", "w")' });
   await tool('run_python', { code: 'while True: pass', timeout: 0.3 });
   await tool('run_python', {});
-  const [ran, denied, late, wrong] = readFileSync(log, 'utf8').trimEnd().split('\n').map((line) => JSON.parse(line));
+  const [ran, denied, late, wrong] = readFileSync(w.log, 'utf8').trimEnd().split('\n').map((line) => JSON.parse(line));
   assert.deepEqual([ran.tool, ran.decision, ran.is_error, ran.exit], ['run_python', 'allow', false, 4]);
   assert.deepEqual(ran.arguments.code, { bytes: code.length, sha256: sha256(code) });
   assert.ok(ran.duration_us > 0 && ran.bytes > 0);

@@ -52,12 +52,22 @@ export async function workspace(t, { policy = '', files = {}, repository = false
 export async function serve(t, w, { kind = kinds.at(-1), face = 'pyddock', options = [], env = {} } = {}) {
   const [program, args] = face === 'pyddock' ? [pyddock, ['serve', '--no-install', '--workspace', w.root]] : [paddock, ['serve', '--no-install', w.root]];
   const s = await connect(t, kind, program, [...args, ...options], { HOME: w.home, ...env });
+  const isLogged = w.log || options.includes('--debug');
+  const tool = isLogged ? recorded(s) : s.tool;
   return {
     ...s,
-    shell: (command, args_ = [], more = {}) => s.tool('run_shell', { command, args: args_, ...more }),
-    run: async (command) => (await s.tool('run', { command })).text,
+    tool,
+    shell: (command, args_ = [], more = {}) => tool('run_shell', { command, args: args_, ...more }),
+    run: async (command) => (await tool('run', { command })).text,
   };
 }
+
+/** A call is recorded once it is answered, and before the next message is read. */
+const recorded = ({ client, tool }) => async (...args) => {
+  const reply = await tool(...args);
+  await client.listTools();
+  return reply;
+};
 
 /** Is this answer a refusal of the policy (and not a failure of what was done)? */
 export const isRefusal = ({ text, isError }) => isError && /^Rule: /m.test(text);

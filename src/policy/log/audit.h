@@ -17,6 +17,10 @@
  * with the fields of the seed (t, pid, event, decision, caller, detail), those that the
  * table [audit] names.
  *
+ * A call is recorded when it has been answered, before the next message of a client is
+ * read: nobody waits for the log, and a server that is killed just then loses that
+ * record.
+ *
  * Nothing here fails a call: a log that cannot be written says so once on stderr.
  */
 #ifndef POLICY_AUDIT_H
