@@ -35,12 +35,12 @@ static json_t *shims_json(const struct python_setup *s)
 
 void python_setup_write(const struct python_setup *s, struct buf *out)
 {
-    json_t *object = json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:b, s:b}", "paths",
-            path_policy_json(s->paths), "policy", python_policy_json(s->policy),
+    json_t *object = json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:b, s:b, s:b}",
+            "paths", path_policy_json(s->paths), "policy", python_policy_json(s->policy),
             "sys_path", texts_json(s->sys_path, s->sys_path_count), "trusted",
             texts_json(s->trusted, s->trusted_count), "env", env_json(s->env), "shims",
             shims_json(s), "network", s->network, "events", s->events, "hashes",
-            s->hashes);
+            s->hashes, "mcp", s->mcp);
     json_write(object, out);
     json_decref(object);
 }
@@ -121,6 +121,7 @@ static bool parse_all(const json_t *object, struct arena *arena, struct python_s
     return parse_bool(object, "network", &out->network, err) &&
            parse_bool(object, "events", &out->events, err) &&
            parse_bool(object, "hashes", &out->hashes, err) &&
+           parse_bool(object, "mcp", &out->mcp, err) &&
            parse_texts(object, "sys_path", arena, &out->sys_path, &out->sys_path_count,
                    err) &&
            parse_texts(

@@ -4,7 +4,7 @@
  *
  *   {"paths":{...}, "policy":{...}, "sys_path":["/w/.pyddock/venv/lib/..."],
  *    "trusted":["/w/.pyddock/venv/lib/..."], "env":["HOME=/home/u"], "network":false,
- *    "events":false, "hashes":false,
+ *    "events":false, "hashes":false, "mcp":false,
  *    "shims":[{"name":"weather","path":"/w/.pyddock/import-overrides/weather.py",
  *              "text":"..."}]}
  */
@@ -31,6 +31,7 @@ struct python_setup {
     bool network; /* sockets are there; what may use them says [audit] */
     bool events;  /* each use of a file is told (`serve --debug`) */
     bool hashes;  /* of files that are replaced, before and after */
+    bool mcp;     /* there are other MCP servers whose tools may be called */
 };
 
 /* Append the JSON. */

@@ -1,6 +1,7 @@
 #include "python/import-rules.h"
 
 #include "python/imports.h"
+#include "python/mcp-module.h"
 
 #define OVERLAY ".pyddock/pyddock.override.toml"
 
@@ -31,17 +32,17 @@ const struct policy_text *imports_override(struct str name)
     return NULL;
 }
 
-/* Tools of other servers, in a build that has them. */
-static bool is_reserved(struct str name)
+/* No line of [imports] is for it. */
+static bool is_mcp(struct str name)
 {
-    return str_is(top_of(name), "pyddock_mcp");
+    return str_is(top_of(name), MCP_MODULE);
 }
 
 bool imports_is_allowed(struct str name)
 {
     const struct policy_import *import = imports_rule(name);
-    if (is_reserved(name))
-        return false;
+    if (is_mcp(name))
+        return mcp_is_there();
     return (import && import->kind != IMPORT_DENIED) || imports_override(name) ||
            str_is(top_of(name), "__future__") || str_is(name, "__main__");
 }
@@ -79,9 +80,13 @@ static void explain(struct str name, struct refusal *why)
     struct str message = guard_message(name), top = top_of(name);
     refusal_begin(why, "import", import ? &import->origin : NULL);
     buf_addf(&why->what, "'%.*s' is not an allowed import", STR_ARG(name));
-    if (is_reserved(name)) {
-        buf_add(&why->hint, STR("Tools of other MCP servers cannot be called from a "
-                                "snippet in this build."));
+    if (is_mcp(name)) {
+        buf_add(&why->rule, STR("tools of other MCP servers are called as sections "
+                                "[mcp.NAME] allow, and none has a server"));
+        buf_add(&why->hint,
+                STR("A person may add a section [mcp.NAME] with the tools that may be "
+                    "called to " OVERLAY ", and say in .pyddock/mcp.json how that server "
+                    "is started."));
         return;
     }
     if (import)

@@ -4,6 +4,7 @@
 #include "python/import-rules.h"
 #include "python/inner-attributes.h"
 #include "python/library-names.h"
+#include "python/mcp-module.h"
 #include "python/module-leaks.h"
 #include "python/module-table.h"
 #include "python/module-view.h"
@@ -17,11 +18,12 @@
 
 /* Modules that a snippet gets something of our own for. */
 static const struct stand_in stand_ins[] = {
-    { "builtins", own_builtins },
-    { "os", os_view_create },
-    { "subprocess", subprocess_view_create },
-    { "sys", sys_view_create },
-    { "tempfile", tempfile_view_create },
+    { "builtins", own_builtins, NULL },
+    { "os", os_view_create, NULL },
+    { MCP_MODULE, mcp_view_create, mcp_is_there },
+    { "subprocess", subprocess_view_create, NULL },
+    { "sys", sys_view_create, NULL },
+    { "tempfile", tempfile_view_create, NULL },
 };
 
 static PyObject *made_stand_ins; /* name: object */
@@ -36,7 +38,7 @@ static PyObject *stand_in_of(struct str top)
     const struct stand_in *s = stand_ins, *end = s + ARRAY_LEN(stand_ins);
     while (s < end && !str_is(top, s->name))
         s++;
-    if (s == end)
+    if (s == end || (s->is_there && !s->is_there()))
         return NULL;
     PyObject *made = PyDict_GetItemString(made_stand_ins, s->name); /* borrowed */
     if (made)
@@ -291,8 +293,8 @@ static bool make_stand_ins(void)
     made_stand_ins = PyDict_New();
     for (size_t i = 0; made_stand_ins && i < ARRAY_LEN(stand_ins); i++) {
         struct str name = str_of(stand_ins[i].name);
-        auto_ref *made = imports_override(name) ? Py_NewRef(Py_None) : stand_in_of(name);
-        if (!made)
+        auto_ref *made = imports_override(name) ? NULL : stand_in_of(name);
+        if (PyErr_Occurred())
             return false;
     }
     return made_stand_ins;

@@ -35,6 +35,7 @@ PyObject *imports_view(PyObject *module);
 struct stand_in {
     const char *name;
     PyObject *(*create)(void);
+    bool (*is_there)(void); /* NULL: always */
 };
 
 PyObject *sys_view_create(void);

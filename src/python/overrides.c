@@ -6,7 +6,7 @@
 #define FOLDER "/.pyddock/import-overrides/"
 
 static const struct stand_in built_in[] = {
-    { "sqlite3", sqlite_view_create },
+    { "sqlite3", sqlite_view_create, NULL },
 };
 
 static PyObject *made;    /* name: module */

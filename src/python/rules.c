@@ -1,6 +1,7 @@
 #include "python/rules.h"
 
 #include "python/imports.h"
+#include "python/mcp-module.h"
 
 #define MAX_SHOWN 50 /* violations; the others are counted */
 
@@ -469,6 +470,8 @@ static bool may_use_sockets(struct str name, json_t *modules)
     struct str rest = name, top = str_cut(&rest, '.');
     if (!name.len || is_standard(name))
         return is_network_module(name);
+    if (str_is(top, MCP_MODULE))
+        return false;
     for (size_t i = 0; i < json_array_size(modules); i++)
         if (str_eq(json_str(json_array_get(modules, i)), top))
             return true;

@@ -44,6 +44,7 @@ int main(int argc, char **argv)
         .shims = shims,
         .shim_count = shim_count,
         .network = !getenv("NO_NETWORK"),
+        .mcp = policy->mcp_count,
         .env = env_snapshot(policy, NULL, environ, arena),
     };
     auto_buf text = BUF((size_t)64 << 20);

@@ -525,10 +525,20 @@ static void test_events(void **state)
     event(a, "os.walk", "allow", STR("/"));
     event(a, "import", "allow", STR("json"));
     event(a, "socket.connect", "deny", STR("addr"));
+    audit_event(a, &(struct audit_event){ .event = "import",
+                           .decision = "allow",
+                           .caller = "AGENT",
+                           .detail = STR("os"),
+                           .always = true });
+    audit_event(a, &(struct audit_event){ .event = "pyddock_mcp.call",
+                           .decision = "deny",
+                           .caller = "AGENT",
+                           .detail = STR("box"),
+                           .always = true });
     audit_close(a);
     struct str text = slurp(w, "ws/.pyddock/tmp/audit.jsonl");
     json_auto_t *first = record(text, 0), *second = record(text, 1),
-                *third = record(text, 2);
+                *third = record(text, 2), *fourth = record(text, 3);
     assert_true(json_is_real(json_object_get(first, "t")));
     assert_int_equal(json_integer_value(json_object_get(first, "pid")), 42);
     assert_true(str_is(json_get_str(first, "decision", STR("")), "deny"));
@@ -538,7 +548,9 @@ static void test_events(void **state)
     assert_true(str_starts(said, STR("x\n\xC3\xA9 token=*** yyy")));
     assert_true(str_is(json_get_str(second, "event", STR("")), "os.remove"));
     assert_true(str_is(json_get_str(third, "decision", STR("")), "observe"));
-    for (int i = 0; i < 3; i++)
+    assert_true(str_is(json_get_str(fourth, "event", STR("")), "pyddock_mcp.call"));
+    assert_true(str_is(json_get_str(fourth, "decision", STR("")), "deny"));
+    for (int i = 0; i < 4; i++)
         str_cut(&text, '\n');
     assert_int_equal(text.len, 0);
 }

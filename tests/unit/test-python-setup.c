@@ -83,13 +83,14 @@ static void test_round_trip(void **state UNUSED)
         .shims = shims,
         .shim_count = 1,
         .network = true,
-        .hashes = true };
+        .hashes = true,
+        .mcp = true };
     auto_buf json = BUF((size_t)1 << 20), again = BUF((size_t)1 << 20);
     python_setup_write(&in, &json);
     auto_arena *arena = arena_create();
     if (!python_setup_parse(buf_str(&json), arena, &out, &err))
         fail_msg("%s", err.message);
-    assert_true(out.network && out.hashes && !out.events);
+    assert_true(out.network && out.hashes && out.mcp && !out.events);
     assert_int_equal(out.sys_path_count, 2);
     assert_string_equal(out.sys_path[1].data, "/w/\xe9");
     assert_string_equal(out.env[1], "EMPTY=");
@@ -172,6 +173,7 @@ static void test_malformed(void **state UNUSED)
         { "network", "1", "'network' must be true or false" },
         { "events", "", "'events' must be true or false" },
         { "hashes", "\"true\"", "'hashes' must be true or false" },
+        { "mcp", "1", "'mcp' must be true or false" },
     };
     static const struct str one[] = { { "/w/lib", 6 } };
     static const char *const env[] = { "HOME=/h", NULL };
@@ -180,7 +182,7 @@ static void test_malformed(void **state UNUSED)
     path_world_init(&w, "*");
     fill_policy(&w);
     const struct python_setup in = { w.paths, &w.policy, one, 1, one, 1, env, &shim, 1,
-        false, false, false };
+        false, false, false, false };
     auto_buf good = BUF((size_t)1 << 20);
     python_setup_write(&in, &good);
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {

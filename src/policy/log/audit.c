@@ -278,9 +278,9 @@ void audit_event(struct audit *a, const struct audit_event *event)
     if (!audit_wants_events(a))
         return;
     const struct policy_audit *rule = find_rule(a->policy, str_of(event->event));
-    if (!rule || rule->disposition == AUDIT_ALLOW)
+    if (rule ? rule->disposition == AUDIT_ALLOW : !event->always)
         return;
-    bool observed = rule->disposition == AUDIT_OBSERVE;
+    bool observed = rule && rule->disposition == AUDIT_OBSERVE;
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
     auto_buf line = BUF(1 << 16);

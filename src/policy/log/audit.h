@@ -66,6 +66,7 @@ struct audit_event {
     const char *caller;   /* "AGENT", "TRUSTED", "IMPORT", "OTHER" */
     int pid;
     struct str detail;
+    bool always; /* also where no line of [audit] is for it */
 };
 void audit_event(struct audit *a, const struct audit_event *event);
 
