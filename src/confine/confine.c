@@ -56,8 +56,7 @@ static void restrict_files(
         abi = request->max_landlock;
     status->landlock_abi = abi;
     if (abi)
-        status->landlock_error = landlock_restrict(
-                request->roots, request->root_count, request->network, abi);
+        status->landlock_error = landlock_restrict(request, abi);
 }
 
 static bool has_writable_root(const struct confine_request *request)

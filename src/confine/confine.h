@@ -18,10 +18,13 @@
  * Landlock does not look at them and they would reach files outside the roots.  Without
  * a writable root the calls on a descriptor are refused as well.
  *
+ * With `network` it is a client of the internet besides: TCP and UDP, as a client
+ * (nothing is bound, and nobody is listened to).  If it is no interpreter, it then writes
+ * no file at all, and maps no code that it has written.
+ *
  * An interpreter runs code that knows nothing of us, so it may do more: pairs of
- * connected sockets with messages and descriptors on them, the older names of calls, and
- * with `network` TCP and UDP over the internet protocols, as a client (nothing is bound,
- * and nobody is listened to).  Modes and times it changes by path and by descriptor if
+ * connected sockets with messages and descriptors on them, and the older names of calls.
+ * Modes and times it changes by path and by descriptor if
  * mounts keep all read-only that is outside, and else not at all.  No file gets a set-id
  * bit, openat2() does not exist.
  *
@@ -48,7 +51,11 @@ struct confine_request {
     /* The view that was entered before, or NULL; what it says is tried. */
     const struct view_request *view;
     bool interpreter; /* it may do what libraries of Python expect, see above */
-    bool network;     /* an interpreter that is a client of the internet */
+    bool network;     /* a client of the internet, see above */
+    /* TCP with `network`: to these ports only, if there are any.  It takes Landlock ABI
+     * 4; without it all ports can be reached. */
+    const uint16_t *ports;
+    size_t port_count;
     /* It sends descriptors on a socket that it has (an interpreter may anyway). */
     bool passes_descriptors;
     bool no_capabilities;   /* not even those that decide about files */

@@ -15,6 +15,7 @@ enum {
     NR_LANDLOCK_RESTRICT_SELF = 446,
     CREATE_RULESET_VERSION = 1 << 0,
     RULE_PATH_BENEATH = 1,
+    RULE_NET_PORT = 2,
 };
 
 enum fs_rights {
@@ -61,6 +62,11 @@ struct path_beneath_attr {
     int32_t parent_fd;
 } __attribute__((packed));
 
+struct net_port_attr {
+    uint64_t allowed;
+    uint64_t port;
+};
+
 int landlock_abi(int *error)
 {
     long abi = syscall(NR_LANDLOCK_CREATE_RULESET, NULL, 0, CREATE_RULESET_VERSION);
@@ -87,7 +93,8 @@ static int create_ruleset(const struct landlock_rules *rules, int abi)
 {
     struct ruleset_attr attr = { .handled_fs = fs_rights(abi) };
     if (abi >= 4 && !rules->tcp)
-        attr.handled_net = NET_BIND_TCP | (rules->connects ? 0 : NET_CONNECT_TCP);
+        attr.handled_net = NET_BIND_TCP |
+                           (rules->connects && !rules->port_count ? 0 : NET_CONNECT_TCP);
     if (abi >= 6)
         attr.scoped = SCOPE_ABSTRACT_UNIX | SCOPE_SIGNAL;
     return (int)syscall(NR_LANDLOCK_CREATE_RULESET, &attr, sizeof(attr), 0);
@@ -128,28 +135,49 @@ static int add_rule(int ruleset, const struct landlock_rule *rule, int abi)
     return 0;
 }
 
+static int add_port(int ruleset, uint16_t port)
+{
+    struct net_port_attr attr = { .allowed = NET_CONNECT_TCP, .port = port };
+    if (syscall(NR_LANDLOCK_ADD_RULE, ruleset, RULE_NET_PORT, &attr, 0) < 0)
+        return errno;
+    return 0;
+}
+
+static int add_rules(int ruleset, const struct landlock_rules *rules, int abi)
+{
+    int error = 0;
+    for (size_t i = 0; i < rules->count && !error; i++)
+        error = add_rule(ruleset, &rules->items[i], abi);
+    if (abi >= 4 && !rules->tcp && rules->connects)
+        for (size_t i = 0; i < rules->port_count && !error; i++)
+            error = add_port(ruleset, rules->ports[i]);
+    return error;
+}
+
 int landlock_apply(const struct landlock_rules *rules, int abi)
 {
     auto_fd int ruleset = create_ruleset(rules, abi);
     if (ruleset < 0)
         return errno;
-    for (size_t i = 0; i < rules->count; i++) {
-        int error = add_rule(ruleset, &rules->items[i], abi);
-        if (error)
-            return error;
-    }
+    int error = add_rules(ruleset, rules, abi);
+    if (error)
+        return error;
     return syscall(NR_LANDLOCK_RESTRICT_SELF, ruleset, 0) < 0 ? errno : 0;
 }
 
-int landlock_restrict(
-        const struct confine_root *roots, size_t count, bool connects, int abi)
+int landlock_restrict(const struct confine_request *request, int abi)
 {
+    size_t count = request->root_count;
     auto_free struct landlock_rule *items = xcalloc(count + 1, sizeof(*items));
     for (size_t i = 0; i < count; i++)
-        items[i] = (struct landlock_rule){ .fd = roots[i].fd,
-            .access = LANDLOCK_READ | (roots[i].writable ? LANDLOCK_WRITE : 0) };
+        items[i] = (struct landlock_rule){ .fd = request->roots[i].fd,
+            .access = LANDLOCK_READ | (request->roots[i].writable ? LANDLOCK_WRITE : 0) };
     const struct landlock_rules rules = {
-        .items = items, .count = count, .connects = connects
+        .items = items,
+        .count = count,
+        .connects = request->network,
+        .ports = request->ports,
+        .port_count = request->port_count,
     };
     return landlock_apply(&rules, abi);
 }

@@ -29,25 +29,27 @@ struct landlock_rule {
 struct landlock_rules {
     const struct landlock_rule *items;
     size_t count;
-    bool tcp;      /* is not restricted */
-    bool connects; /* TCP goes out, and nothing comes in */
+    bool tcp;              /* is not restricted */
+    bool connects;         /* TCP goes out, and nothing comes in */
+    const uint16_t *ports; /* with connects: to these only; none: to all */
+    size_t port_count;
 };
 
 /* Allow this thread what the rules say, and no more; needs no_new_privs. */
 MUST_CHECK int landlock_apply(const struct landlock_rules *rules, int abi);
 
-/* The same for roots of a worker: nothing is run, nothing special is made.  With
- * `connects` TCP goes out, but nothing is bound. */
-MUST_CHECK int landlock_restrict(
-        const struct confine_root *roots, size_t count, bool connects, int abi);
+/* The same for the roots of a worker: nothing is run, nothing special is made.  With
+ * network TCP goes out, but nothing is bound. */
+MUST_CHECK int landlock_restrict(const struct confine_request *request, int abi);
 
-/* seccomp.c: install the filter of a worker, or of an interpreter; needs no_new_privs. */
+/* seccomp.c: install the filter of a worker, a client, or an interpreter; needs
+ * no_new_privs. */
 struct seccomp_profile {
     bool may_write; /* else no modes, owners, times and attributes are changed either */
     bool passes_descriptors;
+    bool network;
     bool interpreter;
     /* Of an interpreter: */
-    bool network;
     bool by_path;   /* modes and times; something else holds them outside */
     bool truncates; /* the same about truncate() */
     bool seals;     /* it will call seccomp_seal() */

@@ -36,7 +36,7 @@ static bool try_landlock(void)
 {
     int error = 0, abi = landlock_abi(&error);
     if (abi && no_new_privileges())
-        error = landlock_restrict(NULL, 0, false, abi);
+        error = landlock_restrict(&(struct confine_request){ .root_count = 0 }, abi);
     if (error)
         return fail_with(error);
     return is_refused(open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC), EACCES);

@@ -13,14 +13,12 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 
-#define SET_ID   06000
-#define CREATES  (O_CREAT | (O_TMPFILE & ~O_DIRECTORY))
-#define ALL_BITS UINT32_MAX
+#define SET_ID  06000
+#define CREATES (O_CREAT | (O_TMPFILE & ~O_DIRECTORY))
 
 /* A datagram of a pair goes to whom its message names, which no filter can see. */
 static const uint32_t unix_only[] = { AF_UNIX, 0 };
 static const uint32_t connected[] = { SOCK_STREAM, SOCK_SEQPACKET, 0 };
-#define SOCKET_TYPE 0xf /* beside it are flags */
 
 /* Without a right to write, O_TRUNC empties the file all the same, and Landlock before
  * ABI 3 does not see it. */
@@ -29,37 +27,28 @@ static const uint32_t only_truncates[] = { O_TRUNC, O_TRUNC | O_ACCMODE, 0 };
 static const uint32_t set_filter[] = { SECCOMP_SET_MODE_FILTER, 0 };
 static const uint32_t all_threads[] = { SECCOMP_FILTER_FLAG_TSYNC, 0 };
 
-#define ALLOWED(call)     \
-    {                     \
-        .nr = __NR_##call \
-    }
-#define REFUSED(call, no)                  \
-    {                                      \
-        .nr = __NR_##call, .refused = (no) \
-    }
-
 static const struct filter_rule always[] = {
     /* Files. */
     { .nr = __NR_openat,
             .conditions = { { TEST_NOT_IN, 2, O_TRUNC | O_ACCMODE, only_truncates },
                     { TEST_UNLESS, 2, CREATES, NULL },
                     { TEST_CLEAR, 3, SET_ID, NULL } } },
-    REFUSED(openat2, ENOSYS), /* its flags are in memory */
-    ALLOWED(chdir),
-    ALLOWED(statfs),
+    SECCOMP_REFUSED(openat2, ENOSYS), /* its flags are in memory */
+    SECCOMP_ALLOWED(chdir),
+    SECCOMP_ALLOWED(statfs),
     /* shutil copies them if there are such things. */
-    REFUSED(listxattr, EOPNOTSUPP),
-    REFUSED(llistxattr, EOPNOTSUPP),
-    REFUSED(flistxattr, EOPNOTSUPP),
-    REFUSED(getxattr, EOPNOTSUPP),
-    REFUSED(lgetxattr, EOPNOTSUPP),
-    REFUSED(fgetxattr, EOPNOTSUPP),
-    REFUSED(setxattr, EOPNOTSUPP),
-    REFUSED(lsetxattr, EOPNOTSUPP),
-    REFUSED(fsetxattr, EOPNOTSUPP),
-    REFUSED(removexattr, EOPNOTSUPP),
-    REFUSED(lremovexattr, EOPNOTSUPP),
-    REFUSED(fremovexattr, EOPNOTSUPP),
+    SECCOMP_REFUSED(listxattr, EOPNOTSUPP),
+    SECCOMP_REFUSED(llistxattr, EOPNOTSUPP),
+    SECCOMP_REFUSED(flistxattr, EOPNOTSUPP),
+    SECCOMP_REFUSED(getxattr, EOPNOTSUPP),
+    SECCOMP_REFUSED(lgetxattr, EOPNOTSUPP),
+    SECCOMP_REFUSED(fgetxattr, EOPNOTSUPP),
+    SECCOMP_REFUSED(setxattr, EOPNOTSUPP),
+    SECCOMP_REFUSED(lsetxattr, EOPNOTSUPP),
+    SECCOMP_REFUSED(fsetxattr, EOPNOTSUPP),
+    SECCOMP_REFUSED(removexattr, EOPNOTSUPP),
+    SECCOMP_REFUSED(lremovexattr, EOPNOTSUPP),
+    SECCOMP_REFUSED(fremovexattr, EOPNOTSUPP),
     /* Memory: nothing is code that was written here. */
     { .nr = __NR_mmap,
             .conditions = { { TEST_NOT_BOTH, 2, PROT_WRITE | PROT_EXEC, NULL },
@@ -68,22 +57,22 @@ static const struct filter_rule always[] = {
     /* Ends of pairs, among them those that lead to the server. */
     { .nr = __NR_socketpair,
             .conditions = { { TEST_IN, 0, 0, unix_only },
-                    { TEST_IN, 1, SOCKET_TYPE, connected } } },
-    ALLOWED(sendmsg),
-    ALLOWED(recvmsg),
-    ALLOWED(recvfrom),
-    ALLOWED(getsockname),
-    ALLOWED(getpeername),
-    ALLOWED(getsockopt),
+                    { TEST_IN, 1, SECCOMP_SOCKET_TYPE, connected } } },
+    SECCOMP_ALLOWED(sendmsg),
+    SECCOMP_ALLOWED(recvmsg),
+    SECCOMP_ALLOWED(recvfrom),
+    SECCOMP_ALLOWED(getsockname),
+    SECCOMP_ALLOWED(getpeername),
+    SECCOMP_ALLOWED(getsockopt),
     /* Questions about itself. */
-    ALLOWED(getpriority),
-    ALLOWED(sched_getscheduler),
-    ALLOWED(sched_getparam),
-    ALLOWED(sched_get_priority_max),
-    ALLOWED(sched_get_priority_min),
-    ALLOWED(timerfd_create),
-    ALLOWED(timerfd_settime),
-    ALLOWED(timerfd_gettime),
+    SECCOMP_ALLOWED(getpriority),
+    SECCOMP_ALLOWED(sched_getscheduler),
+    SECCOMP_ALLOWED(sched_getparam),
+    SECCOMP_ALLOWED(sched_get_priority_max),
+    SECCOMP_ALLOWED(sched_get_priority_min),
+    SECCOMP_ALLOWED(timerfd_create),
+    SECCOMP_ALLOWED(timerfd_settime),
+    SECCOMP_ALLOWED(timerfd_gettime),
 #ifdef __x86_64__
     { .nr = __NR_open,
             .conditions = { { TEST_NOT_IN, 1, O_TRUNC | O_ACCMODE, only_truncates },
@@ -91,14 +80,14 @@ static const struct filter_rule always[] = {
                     { TEST_CLEAR, 2, SET_ID, NULL } } },
     { .nr = __NR_creat, .conditions = { { TEST_CLEAR, 1, SET_ID, NULL } } },
     { .nr = __NR_mkdir, .conditions = { { TEST_CLEAR, 1, SET_ID, NULL } } },
-    ALLOWED(rmdir),
-    ALLOWED(unlink),
-    ALLOWED(rename),
-    ALLOWED(link),
-    ALLOWED(symlink),
-    ALLOWED(alarm),
-    ALLOWED(epoll_create),
-    ALLOWED(eventfd),
+    SECCOMP_ALLOWED(rmdir),
+    SECCOMP_ALLOWED(unlink),
+    SECCOMP_ALLOWED(rename),
+    SECCOMP_ALLOWED(link),
+    SECCOMP_ALLOWED(symlink),
+    SECCOMP_ALLOWED(alarm),
+    SECCOMP_ALLOWED(epoll_create),
+    SECCOMP_ALLOWED(eventfd),
 #endif
     { .nr = __NR_mkdirat, .conditions = { { TEST_CLEAR, 2, SET_ID, NULL } } },
 };
@@ -107,22 +96,22 @@ static const struct filter_rule always[] = {
 static const struct filter_rule by_path[] = {
     { .nr = __NR_fchmod, .conditions = { { TEST_CLEAR, 1, SET_ID, NULL } } },
     { .nr = __NR_fchmodat, .conditions = { { TEST_CLEAR, 2, SET_ID, NULL } } },
-    ALLOWED(utimensat),
+    SECCOMP_ALLOWED(utimensat),
 #ifdef __x86_64__
     { .nr = __NR_chmod, .conditions = { { TEST_CLEAR, 1, SET_ID, NULL } } },
-    ALLOWED(utime),
-    ALLOWED(utimes),
-    ALLOWED(futimesat),
+    SECCOMP_ALLOWED(utime),
+    SECCOMP_ALLOWED(utimes),
+    SECCOMP_ALLOWED(futimesat),
 #endif
 };
 
 static const struct filter_rule not_by_path[] = {
-    REFUSED(fchmod, EPERM),
-    REFUSED(fchown, EPERM),
-    REFUSED(utimensat, EPERM),
+    SECCOMP_REFUSED(fchmod, EPERM),
+    SECCOMP_REFUSED(fchown, EPERM),
+    SECCOMP_REFUSED(utimensat, EPERM),
 };
 
-static const struct filter_rule truncates[] = { ALLOWED(truncate) };
+static const struct filter_rule truncates[] = { SECCOMP_ALLOWED(truncate) };
 
 /* One more filter, of all threads; it can only take away. */
 static const struct filter_rule seals[] = {
@@ -131,72 +120,33 @@ static const struct filter_rule seals[] = {
                     { TEST_IN, 1, 0, all_threads } } },
 };
 
-static const uint32_t inet[] = { AF_INET, AF_INET6, 0 };
-static const uint32_t inet_types[] = { SOCK_STREAM, SOCK_DGRAM, 0 };
-static const uint32_t protocols[] = { 6 /* TCP */, 17 /* UDP */, 0 };
-
-/* Programs for the kernel (SO_ATTACH_...), other protocols on top, packet filters. */
-static const uint32_t refused_options[] = { 26, 50, 51, 52, 31, 64, 0 };
-
-/* Clients only: nothing is bound, nobody is listened to. */
-static const struct filter_rule network[] = {
-    { .nr = __NR_socket,
-            .conditions = { { TEST_IN, 0, 0, inet },
-                    { TEST_IN, 1, SOCKET_TYPE, inet_types },
-                    { TEST_UNLESS, 2, ALL_BITS, NULL }, { TEST_IN, 2, 0, protocols } },
-            .otherwise = EAFNOSUPPORT },
-    ALLOWED(connect),
-    ALLOWED(sendto),
-    ALLOWED(sendmmsg),
-    ALLOWED(recvmmsg),
-    { .nr = __NR_setsockopt,
-            .conditions = { { TEST_NOT_IN, 2, 0, refused_options } },
-            .otherwise = ENOPROTOOPT },
-};
-
-/* In the place of what was said about the call, if anything was. */
-static size_t say(struct filter_rule *rules, size_t count, const struct filter_rule *more,
-        size_t more_count)
-{
-    for (size_t i = 0; i < more_count; i++) {
-        size_t at = 0;
-        while (at < count && rules[at].nr != more[i].nr)
-            at++;
-        rules[at] = more[i];
-        count += at == count;
-    }
-    return count;
-}
-
-#define SAY(rules, count, more) say((rules), (count), (more), ARRAY_LEN(more))
-
 size_t seccomp_say_python(
         struct filter_rule *rules, size_t count, const struct seccomp_profile *profile)
 {
-    count = SAY(rules, count, always);
+    count = SECCOMP_SAY(rules, count, always);
     if (profile->by_path)
-        count = SAY(rules, count, by_path);
+        count = SECCOMP_SAY(rules, count, by_path);
     else
-        count = SAY(rules, count, not_by_path);
+        count = SECCOMP_SAY(rules, count, not_by_path);
     if (profile->truncates)
-        count = SAY(rules, count, truncates);
+        count = SECCOMP_SAY(rules, count, truncates);
     if (profile->seals)
-        count = SAY(rules, count, seals);
+        count = SECCOMP_SAY(rules, count, seals);
     if (profile->network)
-        count = SAY(rules, count, network);
+        count = seccomp_say_network(rules, count);
     return count;
 }
 
 _Static_assert(ARRAY_LEN(always) + ARRAY_LEN(by_path) + ARRAY_LEN(truncates) +
-                               ARRAY_LEN(seals) + ARRAY_LEN(network) <=
-                       SECCOMP_PYTHON_RULES,
+                               ARRAY_LEN(seals) + SECCOMP_NETWORK_RULES <=
+                       SECCOMP_MORE_RULES,
         "there is room for all of them");
 
 int seccomp_seal(void)
 {
     struct filter_rule rules[] = {
         { .nr = __NR_mmap, .conditions = { { TEST_CLEAR, 2, PROT_EXEC, NULL } } },
-        REFUSED(seccomp, EPERM),
+        SECCOMP_REFUSED(seccomp, EPERM),
     };
     const struct filter filter = { .rules = rules,
         .count = ARRAY_LEN(rules),

@@ -156,7 +156,7 @@ static const unsigned metadata[] = {
 
 enum {
     MAX_RULES = ARRAY_LEN(allowed) + ARRAY_LEN(refused) + ARRAY_LEN(conditional) +
-                SECCOMP_PYTHON_RULES,
+                SECCOMP_MORE_RULES,
 };
 
 static void refuse_metadata(struct filter_rule *rules, size_t count)
@@ -175,6 +175,19 @@ static void allow_sendmsg(struct filter_rule *rules, size_t count)
             rules[i].refused = 0;
 }
 
+size_t seccomp_say(struct filter_rule *rules, size_t count,
+        const struct filter_rule *more, size_t more_count)
+{
+    for (size_t i = 0; i < more_count; i++) {
+        size_t at = 0;
+        while (at < count && rules[at].nr != more[i].nr)
+            at++;
+        rules[at] = more[i];
+        count += at == count;
+    }
+    return count;
+}
+
 static size_t collect_rules(
         struct filter_rule *rules, const struct seccomp_profile *profile)
 {
@@ -189,6 +202,8 @@ static size_t collect_rules(
         allow_sendmsg(rules, count);
     if (profile->interpreter)
         count = seccomp_say_python(rules, count, profile);
+    else if (profile->network)
+        count = seccomp_say_client(rules, count);
     if (!profile->may_write)
         refuse_metadata(rules, count);
     return count;

@@ -5,11 +5,11 @@
 #include <unistd.h>
 
 const char *const own_places[] = { "../libexec/paddock/", "", "worker/", "python/",
-    "launch/" };
+    "launch/", "bridge/" };
 const size_t own_place_count = ARRAY_LEN(own_places);
 
-const char *const own_names[] = { "paddock", "pyddock", "mcpath", "paddock-launch",
-    "paddock-python", "paddock-worker" };
+const char *const own_names[] = { "paddock", "pyddock", "mcpath", "paddock-bridge",
+    "paddock-launch", "paddock-python", "paddock-worker" };
 const size_t own_name_count = ARRAY_LEN(own_names);
 
 int own_folder(struct buf *out)

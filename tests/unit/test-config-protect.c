@@ -195,7 +195,8 @@ static void test_ways_to_the_policy(void **state UNUSED)
 static void test_own_programs(void **state UNUSED)
 {
     static const char *const names[] = { "paddock", "paddock-python",
-        "worker/paddock-worker", "launch/paddock-launch", "python/paddock-python" };
+        "worker/paddock-worker", "launch/paddock-launch", "python/paddock-python",
+        "bridge/paddock-bridge" };
     struct world w;
     auto_buf own = BUF(PATH_MAX);
     open_world(&w);
