@@ -52,32 +52,16 @@ static bool start_with(struct approved *a, const struct command_plan *plan,
         const int *streams, command_done_fn *done, struct error *err)
 {
     const struct approved_spec *s = &a->spec;
-    size_t count;
-    const struct view_path *paths = plan_view(s->paths, plan, s->arena, &count);
-    const struct command_spec spec = {
-        .launcher = s->launcher,
-        .program = plan->program,
-        .argv = plan->argv,
-        .env = plan->env,
-        .cwd = plan->cwd,
-        .sandboxed = plan->sandbox != SANDBOX_NONE,
-        .network = plan->network,
-        .paths = paths,
-        .path_count = count,
-        .timeout_ms = s->timeout_ms - a->spent_ms,
-        .streams = streams,
-        .keep_bytes = s->keep_bytes,
-        .keep_tail_bytes = s->keep_bytes,
-        .must_not_appear = plan_absent(s->paths, plan, s->arena),
-        .quarantine = arena_printf(s->arena, "%.*s/.pyddock/quarantine",
-                STR_ARG(path_policy_workspace(s->paths))),
-        .started = done == on_done ? on_started : NULL,
-    };
     if (!plan->program)
         return error_set(err, ERR_NOT_FOUND,
                 "Command not found: '%s'. It is not installed, or not in the PATH that "
                 "the server was started with.",
                 plan->argv[0]);
+    struct command_spec spec = plan_spec(s->launcher, s->paths, plan, s->arena);
+    spec.timeout_ms = s->timeout_ms - a->spent_ms;
+    spec.streams = streams;
+    spec.keep_bytes = spec.keep_tail_bytes = s->keep_bytes;
+    spec.started = done == on_done ? on_started : NULL;
     return command_start(s->loop, &spec, done, a, &a->command, err);
 }
 

@@ -545,14 +545,19 @@ bool command_start(uv_loop_t *loop, const struct command_spec *spec,
     return true;
 }
 
-void command_cancel(struct command *c)
+void command_stop(struct command *c)
 {
-    c->done = NULL;
     set_result(c, COMMAND_TIMED_OUT);
     if (c->state == STARTING)
         step_to(c, CLOSING);
     else if (c->state == RUNNING)
         step_to(c, STOPPING);
+}
+
+void command_cancel(struct command *c)
+{
+    c->done = NULL;
+    command_stop(c);
 }
 
 void command_signal(struct command *c, int signal)

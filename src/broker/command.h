@@ -95,6 +95,9 @@ typedef void command_done_fn(void *user, const struct command_result *result);
 MUST_CHECK bool command_start(uv_loop_t *loop, const struct command_spec *spec,
         command_done_fn *done, void *user, struct command **out, struct error *err);
 
+/* As if its time were over: `done` follows when all of it is gone. */
+void command_stop(struct command *c);
+
 /* `done` is not called any more; the tree is killed and freed in the background. */
 void command_cancel(struct command *c);
 

@@ -98,3 +98,23 @@ const char *const *plan_absent(const struct path_policy *paths,
             kept[count++] = all[i];
     return kept;
 }
+
+struct command_spec plan_spec(const char *launcher, const struct path_policy *paths,
+        const struct command_plan *plan, struct arena *arena)
+{
+    struct command_spec spec = {
+        .launcher = launcher,
+        .program = plan->program,
+        .argv = plan->argv,
+        .env = plan->env,
+        .cwd = plan->cwd,
+        .sandboxed = plan->sandbox != SANDBOX_NONE,
+        .network = plan->network,
+        .must_not_appear = plan_absent(paths, plan, arena),
+        .quarantine = arena_printf(
+                arena, "%.*s/.pyddock/quarantine", STR_ARG(path_policy_workspace(paths))),
+    };
+    if (spec.sandboxed)
+        spec.paths = plan_view(paths, plan, arena, &spec.path_count);
+    return spec;
+}

@@ -1,6 +1,6 @@
 #include "transport/stdio.h"
 
-#include "transport/lines.h"
+#include "base/lines.h"
 
 #include <errno.h>
 #include <fcntl.h>

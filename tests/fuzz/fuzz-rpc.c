@@ -1,6 +1,6 @@
+#include "base/lines.h"
 #include "fuzz.h"
 #include "protocol/mcp.h"
-#include "transport/lines.h"
 
 #define MAX_LINE 4096
 

@@ -1,4 +1,4 @@
-#include "transport/lines.h"
+#include "base/lines.h"
 
 #include "unit.h"
 

@@ -1,4 +1,4 @@
-#include "transport/lines.h"
+#include "base/lines.h"
 
 #define KEEP_BYTES ((size_t)64 << 10) /* of memory between long lines */
 

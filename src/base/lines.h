@@ -4,8 +4,8 @@
  * A line ends with LF or CR LF; lines of only white space are dropped.  A line longer
  * than the ceiling is skipped to its end and reported once.
  */
-#ifndef TRANSPORT_LINES_H
-#define TRANSPORT_LINES_H
+#ifndef BASE_LINES_H
+#define BASE_LINES_H
 
 #include "base/str.h"
 
