@@ -10,10 +10,12 @@
 
 #include "base/json.h"
 #include "peer/definition.h"
+#include "policy/paths.h"
 
 #include <uv.h>
 
 #define PEERS_MAX_CALLS  16                 /* at once; more are refused */
+#define PEERS_MAX_IDLE   4                  /* connections to a server that are kept */
 #define PEER_MAX_MESSAGE ((size_t)10 << 20) /* bytes of a line */
 
 struct peers;
@@ -25,6 +27,7 @@ struct peers_config {
     const char *launcher; /* paddock-launch, from helper_find() */
     const char *bridge;   /* paddock-bridge, for servers that have a URL; or NULL */
     const struct policy *policy;
+    const struct path_policy *paths;
     const struct peer_definitions *definitions;
 };
 
@@ -40,7 +43,8 @@ struct peer_request {
 
 enum peer_end {
     PEER_ANSWERED,  /* `result` is the tool's result object, as the server sent it */
-    PEER_LISTED,    /* `result` is an array of the tools that the policy lets be called */
+    PEER_LISTED,    /* `result`: an array of the tools that the policy lets be called, as
+                       the server sent them */
     PEER_REFUSED,   /* by the policy: nothing was started or sent; `text`, `rule` */
     PEER_FAILED,    /* `text` says how: not started, died, a protocol error, ... */
     PEER_TIMED_OUT, /* `text` says so */
@@ -62,7 +66,7 @@ typedef void peer_done_fn(void *user, const struct peer_result *result);
 MUST_CHECK bool peers_call(struct peers *p, const struct peer_request *request,
         peer_done_fn *done, void *user, struct peer_call **out, struct error *err);
 
-/* `done` will not be called; the server is told, and ended if it was only for this. */
+/* `done` will not be called; the server is told, and the connection is closed. */
 void peers_cancel(struct peer_call *call);
 
 /* Ends every server and waits for that, a second at most. */

@@ -1,0 +1,58 @@
+/*
+ * link.h - a server's process and the pipes to it: lines out, lines in.
+ *
+ * The process is started by paddock-launch and is the root of a tree of its own, all of
+ * which ends with the link.  What it writes on stderr is kept, a bounded part of it, for
+ * the text that tells its end.
+ */
+#ifndef PEER_LINK_H
+#define PEER_LINK_H
+
+#include "base/lines.h"
+#include "broker/command.h"
+
+/* Those that are closing keep their processes for some seconds; more than this, and the
+ * oldest are killed at once. */
+#define LINKS_MAX_CLOSING 32
+
+struct peer_link;
+
+/* All links of a server, those that are closing included. */
+struct link_list {
+    struct peer_link *first; /* the newest */
+};
+
+/* From the loop, until link_close(). */
+struct link_events {
+    void (*line)(void *user, struct str line);
+    void (*too_long)(void *user); /* a line was, and is skipped; once for each */
+    /* It will say nothing more.  `how`: "exited with status 3", and what it wrote last on
+     * stderr. */
+    void (*ended)(void *user, struct str how);
+};
+
+/* `spec` is borrowed for the call: how the process is run, apart from its streams and its
+ * time.  `events` is borrowed for good. */
+MUST_CHECK bool link_open(uv_loop_t *loop, struct link_list *list,
+        const struct command_spec *spec, const struct link_events *events, void *user,
+        struct peer_link **out, struct error *err);
+
+/* Send `bytes`, which it takes over.  False: the process does not read any more, and not
+ * a byte was sent. */
+MUST_CHECK bool link_send(struct peer_link *l, struct buf bytes);
+
+/* Bytes that it has yet to read. */
+size_t link_unsent(const struct peer_link *l);
+
+/* No event comes any more.  In the background: what was sent is given 2 s to arrive and
+ * the process to end by itself, as it should when its stdin ends; then SIGTERM, 2 s,
+ * SIGKILL.  It frees itself. */
+void link_close(struct peer_link *l);
+
+/* How many have a process still. */
+size_t links_running(const struct link_list *list);
+
+/* All of the list, at once; waits for that, a second at most. */
+void links_destroy(struct link_list *list);
+
+#endif
