@@ -336,6 +336,8 @@ static struct node *parse_coproc(struct parser *p, struct pos pos)
     n->coproc.body = parse_compound(p);
     if (!n->coproc.body)
         n->coproc.body = p->failed ? NULL : parse_simple(p);
+    if (n->coproc.body && n->coproc.body->type == NODE_FUNCTION)
+        return parse_fail(p, n->coproc.body->pos, "a coproc cannot define a function");
     return n;
 }
 
