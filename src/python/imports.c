@@ -293,7 +293,8 @@ static bool make_stand_ins(void)
     made_stand_ins = PyDict_New();
     for (size_t i = 0; made_stand_ins && i < ARRAY_LEN(stand_ins); i++) {
         struct str name = str_of(stand_ins[i].name);
-        auto_ref *made = imports_override(name) ? NULL : stand_in_of(name);
+        PyObject *made = imports_override(name) ? NULL : stand_in_of(name);
+        Py_XDECREF(made); /* it is kept */
         if (PyErr_Occurred())
             return false;
     }
