@@ -87,6 +87,12 @@ bool str_int(struct str s, int64_t *out)
     if (i == s.len)
         return false;
     uint64_t n = 0, max = (uint64_t)INT64_MAX + negative;
+    for (size_t safe = i + 18; i < s.len && i < safe; i++) { /* cannot overflow */
+        unsigned digit = (unsigned)(s.data[i] - '0');
+        if (digit > 9)
+            return false;
+        n = n * 10 + digit;
+    }
     for (; i < s.len; i++) {
         unsigned digit = (unsigned)(s.data[i] - '0');
         if (digit > 9 || n > (max - digit) / 10)
@@ -95,6 +101,18 @@ bool str_int(struct str s, int64_t *out)
     }
     *out = (int64_t)(negative ? 0 - n : n);
     return true;
+}
+
+struct str str_of_int(int64_t n, char text[STR_INT_MAX])
+{
+    uint64_t rest = n < 0 ? 0 - (uint64_t)n : (uint64_t)n;
+    size_t at = STR_INT_MAX;
+    do
+        text[--at] = (char)('0' + rest % 10);
+    while (rest /= 10);
+    if (n < 0)
+        text[--at] = '-';
+    return (struct str){ text + at, STR_INT_MAX - at };
 }
 
 void buf_finish(struct buf *b)

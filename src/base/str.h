@@ -63,6 +63,10 @@ size_t str_which(struct str s, const char *const *words, size_t count);
 /* A whole decimal number with optional sign and nothing else; false if it is none. */
 bool str_int(struct str s, int64_t *out);
 
+/* The other direction, at the end of `text`. */
+enum { STR_INT_MAX = 24 };
+struct str str_of_int(int64_t n, char text[STR_INT_MAX]);
+
 struct buf {
     char *data; /* NULL until the first byte */
     size_t len, cap, max;

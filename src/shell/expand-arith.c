@@ -117,10 +117,9 @@ static bool read_place(struct eval *ev, const struct operand *place, int64_t *ou
 
 static bool write_place(struct eval *ev, const struct operand *place, int64_t value)
 {
-    char text[24];
-    int len = snprintf(text, sizeof(text), "%lld", (long long)value);
+    char text[STR_INT_MAX];
     struct error err;
-    struct str name = place->name, digits = { text, (size_t)len };
+    struct str name = place->name, digits = str_of_int(value, text);
     struct vars *vars = ev->sh->vars;
     if (!place->has_index && shell_special_assign(ev->sh, name, digits))
         return true;

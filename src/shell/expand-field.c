@@ -8,6 +8,7 @@
 #include "shell/expansion.h"
 #include "shell/letter.h"
 
+#define MAX_SPARE     ((size_t)64 << 10)
 #define REGEX_SPECIAL "\\^$.[]|()*+?{}"
 
 bool expand_discard(struct shell *sh)
@@ -25,15 +26,35 @@ bool expand_room(struct shell *sh, const struct arena *arena, size_t n)
     return budget_stop(sh->budget, BUDGET_MEMORY);
 }
 
-void ifs_load(struct shell *sh, struct ifs *ifs)
+static void ifs_load(struct ifs *ifs)
 {
     memset(ifs->kind, IFS_NONE, sizeof(ifs->kind));
-    ifs->chars = STR(" \t\n");
-    ifs->is_set = vars_get(sh->vars, STR("IFS"), &ifs->chars);
     for (size_t i = 0; i < ifs->chars.len; i++) {
         unsigned char c = (unsigned char)ifs->chars.data[i];
         ifs->kind[c] = c == ' ' || (c >= '\t' && c <= '\r') ? IFS_SPACE : IFS_OTHER;
     }
+    ifs->length = ifs->chars.len;
+    if (ifs->length && ifs->length <= sizeof(ifs->text))
+        memcpy(ifs->text, ifs->chars.data, ifs->length);
+}
+
+/* Was `kind` made from the text that the variable holds now? */
+static bool ifs_is_current(const struct ifs *ifs)
+{
+    return ifs->length <= sizeof(ifs->text) &&
+           str_eq(ifs->chars, (struct str){ ifs->text, ifs->length });
+}
+
+const struct ifs *ifs_get(struct shell *sh)
+{
+    if (!sh->ifs)
+        sh->ifs = xcalloc(1, sizeof(*sh->ifs));
+    struct ifs *ifs = sh->ifs;
+    ifs->chars = STR(" \t\n");
+    ifs->is_set = vars_get(sh->vars, STR("IFS"), &ifs->chars);
+    if (!ifs_is_current(ifs))
+        ifs_load(ifs);
+    return ifs;
 }
 
 enum ifs_kind ifs_kind(const struct ifs *ifs, struct str s, size_t *length)
@@ -59,29 +80,48 @@ static struct str ifs_first(const struct ifs *ifs)
 
 static const struct ifs *get_ifs(struct expansion *e)
 {
-    if (!e->has_ifs)
-        ifs_load(e->sh, &e->ifs);
-    e->has_ifs = true;
-    return &e->ifs;
+    if (!e->ifs)
+        e->ifs = ifs_get(e->sh);
+    return e->ifs;
+}
+
+static struct buf take_buffer(struct buf *spare)
+{
+    struct buf b = *spare;
+    *spare = BUF(0);
+    return b;
 }
 
 struct expansion expansion_begin(
         struct shell *sh, struct arena *arena, enum expand_mode mode, struct fields *out)
 {
-    return (struct expansion){
+    struct expansion e = {
         .sh = sh,
         .arena = arena,
         .mode = mode,
         .out = out,
-        .text = BUF(sh->budget->max_memory),
-        .marks = BUF(sh->budget->max_memory),
+        .text = take_buffer(&sh->spare_text),
+        .marks = take_buffer(&sh->spare_marks),
     };
+    e.text.max = e.marks.max = sh->budget->max_memory;
+    return e;
+}
+
+/* Buffers are used again, unless they have become big. */
+static void keep_buffer(struct buf *spare, struct buf *b)
+{
+    if (spare->data || b->cap > MAX_SPARE) {
+        buf_finish(b);
+        return;
+    }
+    *spare = *b;
+    buf_clear(spare);
 }
 
 void expansion_finish(struct expansion *e)
 {
-    buf_finish(&e->text);
-    buf_finish(&e->marks);
+    keep_buffer(&e->sh->spare_text, &e->text);
+    keep_buffer(&e->sh->spare_marks, &e->marks);
 }
 
 bool fields_push(struct fields *f, struct arena *arena, char *item)

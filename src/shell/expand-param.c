@@ -6,8 +6,6 @@
 
 #include "base/utf8.h"
 
-#include <stdio.h>
-
 static bool is_digits(struct str s)
 {
     for (size_t i = 0; i < s.len; i++)
@@ -277,12 +275,11 @@ static bool expand_default(
 
 static bool expand_length(struct expansion *e, const struct operand *o, bool quoted)
 {
-    char text[24];
+    char text[STR_INT_MAX];
     if (!o->is_set && o->has_index && !o->is_assoc && o->index < 0)
         return expand_discard(e->sh); /* a bad subscript, which was reported */
     size_t length = o->is_list ? o->count : utf8_count(o->text);
-    int n = snprintf(text, sizeof(text), "%zu", length);
-    return put_result(e, (struct str){ text, (size_t)n }, quoted);
+    return put_result(e, str_of_int((int64_t)length, text), quoted);
 }
 
 /* ${!prefix*} and ${!a[@]}. */

@@ -1,7 +1,5 @@
 #include "shell/expansion.h"
 
-#include <stdio.h>
-
 /* Without its trailing newlines and its NULs, as bash has it. */
 static struct str captured_text(struct shell *sh, struct buf *out)
 {
@@ -30,11 +28,10 @@ static bool expand_command(struct expansion *e, const struct part *part)
 static bool expand_arith_part(struct expansion *e, const struct part *part)
 {
     int64_t value = 0;
-    char text[24];
+    char text[STR_INT_MAX];
     if (!expand_arith(e->sh, part->arith, &value))
         return expand_discard(e->sh);
-    int length = snprintf(text, sizeof(text), "%lld", (long long)value);
-    return put_result(e, (struct str){ text, (size_t)length }, part->quoted);
+    return put_result(e, str_of_int(value, text), part->quoted);
 }
 
 static bool expand_process(struct expansion *e, const struct part *part)
@@ -150,6 +147,9 @@ bool expand_word(
 {
     if (w->is_literal && !w->has_braces)
         return fields_push(out, arena, arena_cstr(arena, w->literal));
+    enum single single = expand_single_field(sh, w, arena, out);
+    if (single != SINGLE_NO)
+        return single == SINGLE_DONE;
     auto_expansion e = expansion_begin(sh, arena, EXPAND_FIELDS, out);
     if (w->has_braces && sh->set & SET_BRACEEXPAND)
         return expand_braces(&e, w);
@@ -173,12 +173,19 @@ bool expand_string(
         *out = w->literal;
         return true;
     }
+    enum single single = expand_single_string(sh, w, arena, out);
+    if (single != SINGLE_NO)
+        return single == SINGLE_DONE;
     return expand_as(sh, w, EXPAND_STRING, arena, out);
 }
 
 bool expand_pattern(
         struct shell *sh, const struct word *w, struct arena *arena, struct str *out)
 {
+    if (w->count == 1 && w->parts->type == PART_TEXT && !w->parts->quoted) {
+        *out = w->parts->text;
+        return true;
+    }
     return expand_as(sh, w, EXPAND_PATTERN, arena, out);
 }
 

@@ -30,21 +30,22 @@ struct ifs {
     struct str chars; /* a view of the variable, or the default */
     bool is_set;
     unsigned char kind[256]; /* by first byte; characters beyond ASCII are looked up */
+    char text[16];           /* what `kind` was made from, if it is as short as that */
+    size_t length;
 };
 
 struct expansion {
     struct shell *sh;
     struct arena *arena;
     enum expand_mode mode;
-    struct fields *out; /* EXPAND_FIELDS */
-    struct buf text;    /* the field being built */
-    struct buf marks;   /* EXPAND_FIELDS: for each byte of `text`, was it quoted? */
-    bool have;          /* there is a field, be it empty */
-    bool after_space;   /* white space ended the last field: a separator joins it */
-    bool magic;         /* an unquoted byte may belong to a glob */
-    bool soft;          /* unquoted text splits too: inside of ${x:-...} */
-    bool has_ifs;
-    struct ifs ifs;
+    struct fields *out;    /* EXPAND_FIELDS */
+    struct buf text;       /* the field being built */
+    struct buf marks;      /* EXPAND_FIELDS: for each byte of `text`, was it quoted? */
+    bool have;             /* there is a field, be it empty */
+    bool after_space;      /* white space ended the last field: a separator joins it */
+    bool magic;            /* an unquoted byte may belong to a glob */
+    bool soft;             /* unquoted text splits too: inside of ${x:-...} */
+    const struct ifs *ifs; /* NULL: not yet asked for */
 };
 
 /* What a parameter holds. */
@@ -88,7 +89,8 @@ bool end_field(struct expansion *e);
 
 bool fields_push(struct fields *f, struct arena *arena, char *item);
 
-void ifs_load(struct shell *sh, struct ifs *ifs);
+/* The shell's $IFS as it is now; valid until it changes. */
+const struct ifs *ifs_get(struct shell *sh);
 /* How the character at the start of `s` splits, and its length. */
 enum ifs_kind ifs_kind(const struct ifs *ifs, struct str s, size_t *length);
 
@@ -99,6 +101,13 @@ bool expand_inner(struct expansion *e, const struct word *w);
 
 bool expand_as(struct shell *sh, const struct word *w, enum expand_mode mode,
         struct arena *arena, struct str *out);
+
+/* Words of one part that need no struct expansion.  SINGLE_NO: nothing was done. */
+enum single { SINGLE_NO, SINGLE_DONE, SINGLE_FAILED };
+enum single expand_single_field(
+        struct shell *sh, const struct word *w, struct arena *arena, struct fields *out);
+enum single expand_single_string(
+        struct shell *sh, const struct word *w, struct arena *arena, struct str *out);
 
 bool expand_param(struct expansion *e, const struct param *p, bool quoted);
 bool operand_apply(struct expansion *e, const struct param *p, struct operand *o);

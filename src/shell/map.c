@@ -59,12 +59,44 @@ void map_unref(struct map *m)
     free(m);
 }
 
+static uint64_t load(const char *from, size_t n)
+{
+    uint64_t word = 0;
+    memcpy(&word, from, n);
+    return word;
+}
+
+/* The bytes of at most eight: loads of a fixed size are one instruction each. */
+static uint64_t load_short(struct str s)
+{
+    if (s.len == 8)
+        return load(s.data, 8);
+    if (s.len >= 4)
+        return load(s.data, 4) | load(s.data + s.len - 4, 4) << 32;
+    if (!s.len)
+        return 0;
+    return load(s.data, 1) | load(s.data + s.len / 2, 1) << 8 |
+           load(s.data + s.len - 1, 1) << 16;
+}
+
 uint32_t map_hash(struct str key)
 {
-    uint32_t hash = 2166136261U;
-    for (size_t i = 0; i < key.len; i++)
-        hash = (hash ^ (unsigned char)key.data[i]) * 16777619U;
-    return hash ^ hash >> 15;
+    const uint64_t factor = 0x9e3779b97f4a7c15;
+    uint64_t hash = key.len * factor;
+    for (; key.len > 8; key = str_from(key, 8)) {
+        hash = (hash ^ load(key.data, 8)) * factor;
+        hash ^= hash >> 32;
+    }
+    hash = (hash ^ load_short(key)) * factor;
+    return (uint32_t)(hash >> 32);
+}
+
+/* Names are short: most are compared without a call. */
+static bool is_key(struct str a, struct str b)
+{
+    if (a.len != b.len)
+        return false;
+    return a.len <= 8 ? load_short(a) == load_short(b) : !memcmp(a.data, b.data, a.len);
 }
 
 size_t map_count(const struct map *m)
@@ -80,7 +112,7 @@ static uint32_t *find_slot(const struct map *m, struct str key, uint32_t hash)
         if (at == NO_ENTRY)
             return &m->slots[i];
         const struct entry *e = &m->entries[at];
-        if (e->hash == hash && e->key && str_eq(value_str(e->key), key))
+        if (e->hash == hash && e->key && is_key(value_str(e->key), key))
             return &m->slots[i];
     }
 }
@@ -111,9 +143,14 @@ static void rebuild(struct map *m)
     fill_slots(m);
 }
 
+bool map_is_shared(const struct map *m)
+{
+    return m->refs > 1;
+}
+
 struct map *map_own(struct map *m)
 {
-    if (m->refs == 1)
+    if (!map_is_shared(m))
         return m;
     struct map *copy = map_create(m->ops);
     copy->entries = xmalloc(m->count * sizeof(*copy->entries) + 1);

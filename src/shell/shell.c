@@ -134,6 +134,9 @@ static void release(struct shell *sh)
     args_unref(sh->arg_block);
     free(sh->pipe_status);
     buf_finish(&sh->last_arg);
+    buf_finish(&sh->spare_text);
+    buf_finish(&sh->spare_marks);
+    free(sh->ifs);
     script_unref(sh->script);
     arena_destroy(sh->arena);
     stream_unref(sh->closed);
@@ -202,6 +205,8 @@ struct shell *shell_fork(struct shell *sh)
     sub->substitutions = sub->lingering = NULL;
     sub->keep_redirects = false;
     sub->arg_assigns = NULL;
+    sub->spare_text = sub->spare_marks = BUF(0);
+    sub->ifs = NULL;
     sub->changed_umask = false;
     return sub;
 }

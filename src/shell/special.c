@@ -1,7 +1,6 @@
 /* Parameters and variables whose value the shell makes when it is asked for. */
 #include "shell/setopt.h"
 
-#include <stdio.h>
 #include <sys/random.h>
 #include <time.h>
 #include <unistd.h>
@@ -15,9 +14,8 @@ static int64_t now_ns(clockid_t clock)
 
 static struct str number(struct arena *arena, int64_t n)
 {
-    char text[24];
-    int len = snprintf(text, sizeof(text), "%lld", (long long)n);
-    return arena_str(arena, (struct str){ text, (size_t)len });
+    char text[STR_INT_MAX];
+    return arena_str(arena, str_of_int(n, text));
 }
 
 static struct str option_letters(const struct shell *sh, struct arena *arena)

@@ -104,6 +104,7 @@ struct frame { /* one per function call or sourced file: FUNCNAME, caller, local
     uint32_t call_line;
 };
 
+struct ifs;
 struct job;
 struct programs;
 struct substitution;
@@ -172,6 +173,8 @@ struct shell {
     struct substitution *lingering;     /* those that `exec` kept open */
     int trace_level; /* nested $( ): how many + before what `set -x` shows */
     const struct assign *const *arg_assigns; /* by argv index, see CMD_ASSIGNS; or NULL */
+    struct buf spare_text, spare_marks;      /* for the next expansion */
+    struct ifs *ifs; /* $IFS as it was last looked at; NULL: never */
 };
 
 /* A subshell; ends with shell_join().  Nothing it does changes `sh`. */

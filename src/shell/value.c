@@ -48,3 +48,18 @@ struct value *value_append(struct value *v, struct str text)
         value_unref(old);
     return v;
 }
+
+struct value *value_assign(struct value *v, struct str text)
+{
+    enum { WASTE = 64 };
+    if (!v || v->refs > 1 || text.len > v->cap || v->cap - text.len > WASTE) {
+        struct value *created = value_create(text);
+        value_unref(v);
+        return created;
+    }
+    if (text.len)
+        memmove(v->data, text.data, text.len);
+    v->len = text.len;
+    v->data[text.len] = 0;
+    return v;
+}

@@ -22,6 +22,10 @@ void value_unref(struct value *v); /* NULL is fine */
 /* `v` with `text` after it; `v` is consumed (or grown in place when nobody shares it). */
 struct value *value_append(struct value *v, struct str text);
 
+/* `v` with this text instead, in place if nobody shares it and it has the room without
+ * wasting much; `v` is consumed, and may be NULL. */
+struct value *value_assign(struct value *v, struct str text);
+
 static inline struct str value_str(const struct value *v)
 {
     return (struct str){ v->data, v->len };
@@ -55,6 +59,7 @@ struct map *map_create(const struct map_ops *ops);
 struct map *map_ref(struct map *m);
 void map_unref(struct map *m);
 struct map *map_own(struct map *m); /* `m` is consumed */
+bool map_is_shared(const struct map *m);
 
 uint32_t map_hash(struct str key);
 size_t map_count(const struct map *m);

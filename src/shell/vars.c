@@ -3,8 +3,6 @@
 #include "shell/letter.h"
 #include "shell/value.h"
 
-#include <stdio.h>
-
 #define MAX_NAMEREFS   16
 #define ARRAY_FLAGS    (VAR_INDEXED | VAR_ASSOC)
 #define ELEMENT_WEIGHT 64 /* of one value besides its text, about */
@@ -272,14 +270,13 @@ bool vars_get(struct vars *v, struct str name, struct str *out)
 
 bool vars_get_index(struct vars *v, struct str name, int64_t index, struct str *out)
 {
-    char key[24];
+    char key[STR_INT_MAX];
     const struct var *var = find(v, resolve(v, name).name);
     if (!var)
         return false;
     if (var->flags & VAR_INDEXED && index >= 0)
         return give(array_get(var->array, index), out);
-    int len = snprintf(key, sizeof(key), "%lld", (long long)index);
-    return give(get_key(var, (struct str){ key, (size_t)len }), out);
+    return give(get_key(var, str_of_int(index, key)), out);
 }
 
 bool vars_get_key(struct vars *v, struct str name, struct str key, struct str *out)
@@ -314,7 +311,8 @@ int64_t vars_end(struct vars *v, struct str name)
 
 static struct str index_text(struct arena *arena, int64_t index)
 {
-    return str_of(arena_printf(arena, "%lld", (long long)index));
+    char text[STR_INT_MAX];
+    return arena_str(arena, str_of_int(index, text));
 }
 
 void vars_elements(struct vars *v, struct str name, struct arena *arena,
@@ -526,8 +524,31 @@ static bool set_subscript(struct vars *v, struct str name, struct str subscript,
     return vars_set_index(v, name, index, text, err);
 }
 
+/* The variable that an assignment to `name` changes, if that is a matter of its text
+ * alone and neither it nor a scope on the way is shared; else NULL. */
+static struct var *find_plain(const struct vars *v, struct str name)
+{
+    const unsigned harmless = VAR_EXPORT | VAR_DECLARED;
+    uint32_t hash = map_hash(name);
+    struct var *var = NULL;
+    for (const struct scope *s = v->top; s && s->refs == 1; s = s->outer)
+        if ((var = find_in(s, name, hash)))
+            return var->refs > 1 || var->flags & ~harmless || map_is_shared(s->names)
+                           ? NULL
+                           : var;
+    return NULL;
+}
+
 bool vars_set(struct vars *v, struct str name, struct str text, struct error *err)
 {
+    struct var *plain = find_plain(v, name);
+    if (LIKELY(plain != NULL)) {
+        v->memory -= weight(plain->text);
+        plain->text = value_assign(plain->text, text);
+        v->memory += weight(plain->text);
+        plain->flags &= ~(unsigned)VAR_DECLARED;
+        return true;
+    }
     struct target t = resolve(v, name);
     if (!check_writable(v, t.name, err))
         return false;
@@ -571,12 +592,11 @@ bool vars_set_index(struct vars *v, struct str name, int64_t index, struct str t
     struct target t = resolve(v, name);
     if (!check_writable(v, t.name, err))
         return false;
-    char key[24];
-    int len = snprintf(key, sizeof(key), "%lld", (long long)index);
+    char key[STR_INT_MAX];
+    struct str subscript = str_of_int(index, key);
     if (index < 0)
         index += vars_end(v, t.name);
     const struct var *old = find(v, t.name);
-    struct str subscript = { key, (size_t)len };
     if (old && old->flags & VAR_ASSOC)
         return vars_set_key(v, t.name, subscript, text, err);
     if (index < 0 || index == INT64_MAX)

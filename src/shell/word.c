@@ -395,7 +395,8 @@ void builder_read(struct builder *b)
     }
 }
 
-static bool is_literal_part(const struct part *part)
+/* `alone`: it is the whole word, and a [ in it closes nowhere. */
+static bool is_literal_part(const struct part *part, bool alone)
 {
     if (part->type != PART_TEXT)
         return false;
@@ -403,7 +404,7 @@ static bool is_literal_part(const struct part *part)
         return true;
     for (size_t i = 0; i < part->text.len; i++)
         if (strchr("*?[(", part->text.data[i]))
-            return false;
+            return alone && str_is(part->text, "[");
     return true;
 }
 
@@ -415,7 +416,7 @@ static void find_literal(struct parser *p, struct word *w)
     size_t len = 0;
     for (size_t i = 0; i < w->count; i++) {
         len += w->parts[i].text.len;
-        if (len > MAX_LITERAL || !is_literal_part(&w->parts[i]))
+        if (len > MAX_LITERAL || !is_literal_part(&w->parts[i], w->count == 1))
             return;
     }
     if (!w->count)
