@@ -369,7 +369,14 @@ static int exec_arith(struct shell *sh, const struct node *n)
 
 static int define_function(struct shell *sh, const struct node *n)
 {
-    functions_set(&sh->functions, n->function.name, sh->script, n->function.body);
+    struct str name = n->function.name;
+    const struct function *old = functions_find(sh->functions, name);
+    if (old && old->is_readonly) {
+        shell_err(sh, "%.*s: readonly function", STR_ARG(name));
+        return exec_finish(sh, 1);
+    }
+    functions_set(&sh->functions, name, sh->script, n->function.body,
+            sh->frame ? sh->frame->file : STR(""));
     return sh->status = 0;
 }
 

@@ -19,18 +19,20 @@ void exec_leave(struct shell *sh);
 
 /* Parse text that is to run in `sh`; reports failures and sets status 2.  The caller
  * unrefs. */
-MUST_CHECK bool exec_parse(
-        struct shell *sh, struct str text, struct str name, struct script **out);
+MUST_CHECK bool exec_parse(struct shell *sh, struct str text, struct str name,
+        uint32_t first_line, struct script **out);
 
-/* Run `text` as the whole script of a fresh shell, with its EXIT trap and jobs. */
-int exec_main(struct shell *sh, struct str text, struct str name);
+/* Run `text` as the whole script of a fresh shell, with its EXIT trap and jobs.  `file`
+ * is where it was read from, or "". */
+int exec_main(struct shell *sh, struct str text, struct str name, struct str file);
 
 /* Run a file as execve would: a script by the command that its `#!` names (a shell if it
  * names none).  Anything else: a message, and 126 or 127. */
 int exec_file(struct shell *sh, int argc, char **argv);
 
-/* The first executable file called `name` in a folder of $PATH, in sh->arena, or NULL. */
-char *exec_search_path(struct shell *sh, const char *name);
+/* The first (executable) file called `name` in a folder of $PATH, in sh->arena, or NULL.
+ */
+char *exec_search_path(struct shell *sh, const char *name, bool executable);
 
 /* $LINENO and $BASH_COMMAND, which a trap sees as its trigger left them. */
 static inline void exec_position(
@@ -88,6 +90,12 @@ char **exec_program_environment(struct shell *sh, size_t *count);
 /* The file of a program that may be run by its name, or as that file; "": there is none.
  */
 struct str exec_program_file(const struct shell *sh, const char *name);
+
+/* A script that may be run by its name or as that file, in sh->arena; NULL: none. */
+const char *exec_script_file(struct shell *sh, const char *name);
+
+/* Is there anything that `name` would run, but for functions? */
+bool exec_is_known(struct shell *sh, const char *name);
 
 /* A builtin by name, or as /bin/NAME; NULL: there is none. */
 const struct command *exec_find_builtin(const char *name);

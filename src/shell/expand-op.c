@@ -67,13 +67,16 @@ struct replace {
     struct pattern *pattern;
     enum pattern_flags flags;
     struct str with; /* & is the match; \& and \\ are themselves */
+    bool is_plain;   /* `shopt -u patsub_replacement`: & is itself too */
 };
 
 static void add_replacement(struct buf *out, const struct replace *r, struct str match)
 {
     for (size_t i = 0; i < r->with.len; i++) {
         char c = r->with.data[i], next = i + 1 < r->with.len ? r->with.data[i + 1] : 0;
-        if (c == '&')
+        if (r->is_plain)
+            buf_addc(out, c);
+        else if (c == '&')
             buf_add(out, match);
         else if (c == '\\' && (next == '&' || next == '\\'))
             buf_addc(out, r->with.data[++i]);
@@ -140,8 +143,10 @@ static bool apply_replace(struct expansion *e, const struct param *p, struct ope
     if (!r.source.len && p->op != PARAM_REPLACE_PREFIX && p->op != PARAM_REPLACE_SUFFIX)
         return true;
     r.with = STR("");
+    r.is_plain = e->sh->shopt & SHOPT_NO_PATSUB;
     if (p->replacement &&
-            !expand_as(e->sh, p->replacement, EXPAND_REPLACEMENT, e->arena, &r.with))
+            !expand_as(e->sh, p->replacement,
+                    r.is_plain ? EXPAND_STRING : EXPAND_REPLACEMENT, e->arena, &r.with))
         return false;
     r.pattern = pattern_compile(r.source, r.flags, e->arena);
     return for_each(e, o, replace, &r);

@@ -18,6 +18,7 @@ void function_unref(struct function *f)
         return;
     script_unref(f->script);
     free((char *)(uintptr_t)f->name.data);
+    free((char *)(uintptr_t)f->file.data);
     free(f);
 }
 
@@ -86,7 +87,7 @@ static void replace(struct functions **f, struct functions *by)
 }
 
 void functions_set(struct functions **f, struct str name, struct script *script,
-        const struct node *body)
+        const struct node *body, struct str file)
 {
     if (!*f || (*f)->refs > 1 || ((*f)->count + 1) * 2 > (*f)->cap)
         replace(f, copy_without(*f, (struct str){ 0 }));
@@ -94,6 +95,7 @@ void functions_set(struct functions **f, struct str name, struct script *script,
     *fn = (struct function){ .name = { str_copy(name), name.len },
         .script = script_ref(script),
         .body = body,
+        .file = { str_copy(file), file.len },
         .refs = 1 };
     struct function **slot = slot_of(*f, name);
     if (*slot)
@@ -109,6 +111,33 @@ bool functions_unset(struct functions **f, struct str name)
         return false;
     replace(f, copy_without(*f, name));
     return true;
+}
+
+struct function *functions_own(struct functions **f, struct str name)
+{
+    const struct function *old = functions_find(*f, name);
+    if (!old)
+        return NULL;
+    bool is_readonly = old->is_readonly, is_exported = old->is_exported;
+    struct str file = old->file, key = old->name;
+    functions_set(f, key, old->script, old->body, file);
+    struct function *fn = functions_find(*f, name);
+    fn->is_readonly = is_readonly;
+    fn->is_exported = is_exported;
+    return fn;
+}
+
+struct functions *functions_exported(const struct functions *f)
+{
+    struct functions *out = NULL;
+    for (size_t i = 0; f && i < f->cap; i++) {
+        const struct function *fn = f->slots[i];
+        if (!fn || !fn->is_exported)
+            continue;
+        functions_set(&out, fn->name, fn->script, fn->body, fn->file);
+        functions_find(out, fn->name)->is_exported = true;
+    }
+    return out;
 }
 
 static int by_name(const void *a, const void *b)

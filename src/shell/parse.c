@@ -278,7 +278,8 @@ bool parse_script(struct str text, struct str name, const struct parse_options *
         .script = s,
         .extglob = !options || options->extglob,
     };
-    lex_push(&p, &in, s->text, (struct pos){ 1, 1 });
+    uint32_t line = options && options->first_line ? options->first_line : 1;
+    lex_push(&p, &in, s->text, (struct pos){ line, 1 });
     s->root = parse_list(&p);
     lex_skip_newlines(&p);
     if (!p.failed && peek(&p) >= 0)

@@ -20,6 +20,7 @@ struct parse_options {
     /* Aliases, or NULL: returns true and the replacement text for a command word. */
     bool (*alias)(void *user, struct str name, struct str *text);
     void *alias_user;
+    uint32_t first_line; /* the number of the text's first line; 0 is 1 */
 };
 
 struct parse_error {

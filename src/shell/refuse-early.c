@@ -10,22 +10,11 @@ static bool may_be_pattern(const char *field)
     return field[strcspn(field, "*?[(")] != '\0';
 }
 
-/* One that another value is in each time it is looked at. */
-static bool is_unsteady(const struct param *p)
-{
-    return str_is(p->name, "RANDOM") || str_is(p->name, "SRANDOM");
-}
-
 /* Is it the same now as when its stage runs, and is nothing said or changed by looking?
  */
 static bool is_steady(const struct shell *sh, const struct word *w)
 {
-    if (w->has_braces || !exec_is_pure(w) || (sh->set & SET_NOUNSET))
-        return false;
-    for (size_t i = 0; i < w->count; i++)
-        if (w->parts[i].type == PART_PARAM && is_unsteady(w->parts[i].param))
-            return false;
-    return true;
+    return !w->has_braces && exec_is_pure(w) && !(sh->set & SET_NOUNSET);
 }
 
 static bool is_quoted(const struct word *w)
@@ -47,7 +36,7 @@ static bool expand_known(
     }
     if (literal_only || !is_steady(sh, w))
         return false;
-    enum shell_set set = sh->set;
+    uint64_t set = sh->set;
     sh->set |= SET_NOGLOB;
     bool known = expand_word(sh, w, sh->arena, out);
     sh->set = set;

@@ -133,19 +133,40 @@ int exec_file(struct shell *sh, int argc, char **argv)
 }
 
 /* An empty folder in $PATH is the current one. */
-static char *file_in(struct shell *sh, struct str folder, const char *name)
+static char *file_in(
+        struct shell *sh, struct str folder, const char *name, bool executable)
 {
     struct vpath path;
     struct vfs_stat st;
-    char *text = folder.len ? arena_printf(sh->arena, "%.*s/%s", STR_ARG(folder), name)
-                            : arena_printf(sh->arena, "./%s", name);
+    const char *slash = folder.len && folder.data[folder.len - 1] == '/' ? "" : "/";
+    char *text =
+            folder.len ? arena_printf(sh->arena, "%.*s%s%s", STR_ARG(folder), slash, name)
+                       : arena_printf(sh->arena, "./%s", name);
     if (vpath_parse(str_of(text), sh->cwd, sh->arena, &path) ||
             vfs_stat(sh->vfs, path, VFS_FOLLOW, &st))
         return NULL;
-    return st.type == VFS_FILE && (st.mode & 0111) ? text : NULL;
+    return st.type == VFS_FILE && (!executable || (st.mode & 0111)) ? text : NULL;
 }
 
-char *exec_search_path(struct shell *sh, const char *name)
+const char *exec_script_file(struct shell *sh, const char *name)
+{
+    if (!strchr(name, '/'))
+        return exec_search_path(sh, name, true);
+    struct vpath path;
+    struct vfs_stat st;
+    if (vpath_parse(str_of(name), sh->cwd, sh->arena, &path) ||
+            vfs_stat(sh->vfs, path, VFS_FOLLOW, &st))
+        return NULL;
+    return st.type == VFS_FILE && (st.mode & 0111) ? name : NULL;
+}
+
+bool exec_is_known(struct shell *sh, const char *name)
+{
+    return exec_find_builtin(name) || exec_program_file(sh, name).len ||
+           exec_script_file(sh, name);
+}
+
+char *exec_search_path(struct shell *sh, const char *name, bool executable)
 {
     struct str path;
     char *file = NULL;
@@ -153,7 +174,7 @@ char *exec_search_path(struct shell *sh, const char *name)
         return NULL;
     for (bool more = true; more && !file && budget_spend(sh->budget, 1);) {
         more = path.len && memchr(path.data, ':', path.len);
-        file = file_in(sh, str_cut(&path, ':'), name);
+        file = file_in(sh, str_cut(&path, ':'), name, executable);
     }
     return file;
 }

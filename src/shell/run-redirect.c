@@ -137,8 +137,10 @@ static int default_fd(const struct redirect *r)
     return 1;
 }
 
-/* {name}>file: a free descriptor, stored in the variable; it stays open. */
-static bool put_named(struct shell *sh, const struct redirect *r, struct stream *s)
+/* {name}>file: a free descriptor, stored in the variable; it stays open
+ * (but for `shopt -s varredir_close`). */
+static bool put_named(struct shell *sh, const struct redirect *r, struct stream *s,
+        struct saved_fd **saved)
 {
     int fd = FIRST_FREE_FD;
     while (fd < SHELL_FDS && sh->fds[fd])
@@ -149,7 +151,10 @@ static bool put_named(struct shell *sh, const struct redirect *r, struct stream 
     char *number = arena_printf(sh->arena, "%d", fd);
     if (!vars_set(sh->vars, r->fd_name, str_of(number), &err))
         return complain(sh, r->fd_name, "cannot assign fd to variable");
-    shell_set_fd(sh, fd, stream_ref(s));
+    if (sh->shopt & SHOPT_VARREDIR_CLOSE)
+        redirect_put(sh, fd, s, saved);
+    else
+        shell_set_fd(sh, fd, stream_ref(s));
     return true;
 }
 
@@ -172,7 +177,7 @@ static bool put(struct shell *sh, const struct redirect *r, struct stream *s,
     bool ok = true;
     int fd = r->fd >= 0 ? r->fd : default_fd(r);
     if (r->fd_name.len)
-        ok = put_named(sh, r, s);
+        ok = put_named(sh, r, s, saved);
     else if (fd >= SHELL_FDS)
         ok = complain(sh, str_of(arena_printf(sh->arena, "%d", fd)), strerror(EBADF));
     else

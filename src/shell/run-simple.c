@@ -167,10 +167,9 @@ static int exec_function(struct shell *sh, struct function *fn, int argc, char *
     if (!exec_enter(sh))
         return sh->status;
     function_ref(fn);
-    struct frame frame = { .parent = sh->frame,
-        .function = fn->name,
-        .file = fn->script->name,
-        .call_line = sh->line };
+    struct frame frame = {
+        .parent = sh->frame, .function = fn->name, .file = fn->file, .call_line = sh->line
+    };
     struct saved_args saved;
     struct script *script = sh->script;
     int loops = sh->loop_depth;
@@ -192,6 +191,8 @@ static int exec_function(struct shell *sh, struct function *fn, int argc, char *
     sh->loop_depth = loops;
     sh->script = script;
     sh->frame = frame.parent;
+    if (frame.keeps_set)
+        sh->set = frame.set;
     vars_pop(sh->vars);
     args_leave(sh, &saved);
     sh->line = frame.call_line;
@@ -302,7 +303,7 @@ int exec_lookup(struct shell *sh, int argc, char **argv, bool no_functions)
         return exec_builtin(sh, command, argc, argv);
     if (!is_path && exec_program(sh, argc, argv, &status))
         return status;
-    char *file = is_path ? argv[0] : exec_search_path(sh, argv[0]);
+    char *file = is_path ? argv[0] : exec_search_path(sh, argv[0], true);
     if (!file)
         return exec_not_found(sh, argv[0]);
     argv[0] = file;

@@ -11,12 +11,12 @@
 
 static const char *const initial_variables[][2] = {
     { "IFS", " \t\n" },
+    { "OPTERR", "1" },
     { "OPTIND", "1" },
-    { "PS1", "$ " },
-    { "PS2", "> " },
     { "PS4", "+ " },
     { "BASH", "/bin/bash" },
-    { "BASH_VERSION", "5.2.0(1)-release" },
+    { "BASH_VERSION", "5.2.15(1)-release" },
+    { "SHELL", "/bin/bash" },
     { "HOSTTYPE", "x86_64" },
     { "MACHTYPE", "x86_64-pc-linux-gnu" },
     { "OSTYPE", "linux-gnu" },
@@ -65,6 +65,39 @@ static void import_environment(struct shell *sh, const char *const *env)
     }
 }
 
+static void set_constant(
+        struct shell *sh, const char *name, struct str value, unsigned flags)
+{
+    struct error err;
+    set_initial(sh, name, value, false);
+    if (!vars_set_flags(sh->vars, str_of(name), VAR_READONLY | flags, 0, &err))
+        assert(!"initial variables have attributes");
+}
+
+static void set_versions(struct shell *sh)
+{
+    static const char *const parts[] = { "5", "2", "15", "1", "release",
+        "x86_64-pc-linux-gnu" };
+    struct str name = STR("BASH_VERSINFO");
+    struct error err;
+    for (size_t i = 0; i < ARRAY_LEN(parts); i++)
+        if (!vars_set_index(sh->vars, name, (int64_t)i, str_of(parts[i]), &err))
+            assert(!"initial variables are settable");
+    if (!vars_set_flags(sh->vars, name, VAR_READONLY, 0, &err))
+        assert(!"initial variables have attributes");
+}
+
+/* SHLVL: one more than that of the shell around this one. */
+static void set_level(struct shell *sh)
+{
+    char text[24];
+    int level = 1;
+    for (const struct shell *up = sh->parent; up; up = up->parent)
+        level += up->is_fresh;
+    snprintf(text, sizeof(text), "%d", level);
+    set_initial(sh, "SHLVL", str_of(text), false);
+}
+
 static void init_variables(struct shell *sh, const struct shell_options *options)
 {
     import_environment(sh, options->env);
@@ -77,8 +110,10 @@ static void init_variables(struct shell *sh, const struct shell_options *options
     set_initial(sh, "PWD", sh->cwd.text, true);
     char uid[16];
     snprintf(uid, sizeof(uid), "%u", (unsigned)getuid());
-    set_initial(sh, "UID", str_of(uid), false);
-    set_initial(sh, "EUID", str_of(uid), false);
+    set_constant(sh, "UID", str_of(uid), VAR_INTEGER);
+    set_constant(sh, "EUID", str_of(uid), VAR_INTEGER);
+    set_versions(sh);
+    set_level(sh);
 }
 
 static struct str copy_text(struct str s)
@@ -101,6 +136,7 @@ struct shell *shell_create(const struct shell_options *options)
     sh->first_env = options->env;
     sh->sched = sched_create(NULL);
     sh->session = sh;
+    sh->is_fresh = true;
     sh->vars = vars_create();
     sh->arena = arena_create();
     sh->cwd = options->cwd;
@@ -109,7 +145,6 @@ struct shell *shell_create(const struct shell_options *options)
     sh->closed = stream_sink(refuse_write, NULL);
     sh->last_arg = BUF(SIZE_MAX / 4);
     sh->started_ns = now_ns();
-    sh->random = (uint64_t)sh->started_ns;
     sh->pid = getpid();
     sh->next_pid = sh->pid;
     shell_set_args(sh, sh->name, 0, NULL);
@@ -189,6 +224,7 @@ struct shell *shell_fork(struct shell *sh)
     struct shell *sub = xmalloc(sizeof(*sub));
     *sub = *sh;
     sub->parent = sh;
+    sub->is_fresh = false;
     sub->pid = ++sh->session->next_pid;
     own_copies(sub);
     int *statuses = sh->pipe_status;
@@ -240,13 +276,15 @@ struct shell *shell_fork_fresh(struct shell *sh, const char *name)
     vars_destroy(sub->vars);
     sub->vars = vars;
     sub->base_scope = vars_depth(vars);
+    struct functions *functions = functions_exported(sub->functions);
     functions_destroy(sub->functions);
-    sub->functions = NULL;
+    sub->functions = functions;
     forget_list(sub->aliases, &sub->alias_count);
     forget_list(sub->dirs, &sub->dir_count);
     script_unref(sub->script);
     sub->script = NULL;
     sub->frame = NULL;
+    sub->is_fresh = true;
     sub->name = name;
     sub->command_text = STR("");
     sub->set = SET_BRACEEXPAND;
@@ -335,12 +373,14 @@ static bool find_alias(void *user, struct str name, struct str *text)
     return false;
 }
 
-bool exec_parse(struct shell *sh, struct str text, struct str name, struct script **out)
+bool exec_parse(struct shell *sh, struct str text, struct str name, uint32_t first_line,
+        struct script **out)
 {
     struct parse_options options = {
         .extglob = true, /* `shopt -s` may come later in the text */
         .alias = sh->shopt & SHOPT_EXPAND_ALIASES ? find_alias : NULL,
-        .alias_user = sh
+        .alias_user = sh,
+        .first_line = first_line,
     };
     struct parse_error err;
     if (!parse_script(text, name, &options, out, &err)) {
@@ -414,9 +454,14 @@ static void run_lines(struct shell *sh, const struct node *root)
     }
 }
 
-static void run_script(struct shell *sh, struct script *script)
+/* What BASH_SOURCE says of functions that were defined outside any file. */
+static const struct str no_file = STR("environment");
+
+static void run_script(struct shell *sh, struct script *script, struct str file)
 {
-    struct frame top = { .function = STR("main"), .file = script->name };
+    struct frame top = { .function = STR("main"),
+        .file = file.len ? file : no_file,
+        .is_file = file.len > 0 };
     struct arena_mark mark = arena_mark(sh->arena);
     sh->frame = &top;
     sh->script = script;
@@ -427,13 +472,13 @@ static void run_script(struct shell *sh, struct script *script)
     arena_rewind(sh->arena, mark);
 }
 
-int exec_main(struct shell *sh, struct str text, struct str name)
+int exec_main(struct shell *sh, struct str text, struct str name, struct str file)
 {
     struct script *script;
     if (!exec_enter(sh))
         return sh->status;
-    if (exec_parse(sh, text, name, &script)) {
-        run_script(sh, script);
+    if (exec_parse(sh, text, name, 1, &script)) {
+        run_script(sh, script, file);
         script_unref(script);
     }
     jobs_close(sh);
@@ -449,7 +494,7 @@ static void reset_after_run(struct shell *sh)
     sh->flow = FLOW_NONE;
     sh->called_exit = sh->in_trap = sh->keep_redirects = false;
     sh->loop_depth = 0;
-    sh->set &= ~SET_NOEXEC; /* nothing could ever take it back */
+    sh->set &= ~(uint64_t)SET_NOEXEC; /* nothing could ever take it back */
     sh->depth = sh->errexit_off = sh->trap_mask = 0;
     while (vars_depth(sh->vars) > sh->base_scope)
         vars_pop(sh->vars);
@@ -474,8 +519,8 @@ int shell_run(struct shell *sh, struct str text, const struct shell_limits *limi
     shell_set_fd(sh, 2, stream_ref(err));
 
     struct script *script = NULL;
-    if (exec_parse(sh, text, str_of(sh->name), &script)) {
-        run_script(sh, script);
+    if (exec_parse(sh, text, str_of(sh->name), 1, &script)) {
+        run_script(sh, script, STR(""));
         script_unref(script);
     }
     if (budget_stopped(&budget))

@@ -28,7 +28,7 @@ static struct str option_letters(const struct shell *sh, struct arena *arena)
 }
 
 static struct str option_names(
-        unsigned flags, const struct setopt *(*at)(size_t), struct arena *arena)
+        uint64_t flags, const struct setopt *(*at)(size_t), struct arena *arena)
 {
     auto_buf text = BUF(4096);
     const struct setopt *o;
@@ -38,11 +38,36 @@ static struct str option_names(
     return arena_str(arena, buf_str(&text));
 }
 
-/* 15 bits, as $RANDOM has. */
+static uint32_t entropy(void)
+{
+    uint32_t n;
+    if (getrandom(&n, sizeof(n), GRND_NONBLOCK) != sizeof(n))
+        n = (uint32_t)now_ns(CLOCK_MONOTONIC);
+    return n;
+}
+
+/* The minimal standard generator, x * 16807 mod 2^31 - 1, in Schrage's steps. */
+static uint32_t park_miller(uint32_t x)
+{
+    int64_t seed = x ? x : 123459876;
+    int64_t next = 16807 * (seed % 127773) - 2836 * (seed / 127773);
+    return (uint32_t)(next < 0 ? next + 0x7fffffff : next);
+}
+
+/* 15 bits, the same after `RANDOM=42` as in bash, and never twice the same in a row.  A
+ * subshell has a seed of its own. */
 static int64_t next_random(struct shell *sh)
 {
-    sh->random = sh->random * 6364136223846793005u + 1442695040888963407u;
-    return (int64_t)(sh->random >> 33) & 32767;
+    if (sh->random_pid != sh->pid) {
+        sh->random = entropy();
+        sh->random_pid = sh->pid;
+    }
+    uint32_t before = sh->last_random;
+    do {
+        sh->random = park_miller(sh->random);
+        sh->last_random = (sh->random >> 16 ^ sh->random) & 32767;
+    } while (sh->last_random == before);
+    return sh->last_random;
 }
 
 static struct str epoch_real_time(struct arena *arena)
@@ -55,7 +80,7 @@ static struct str epoch_real_time(struct arena *arena)
 static int64_t subshell_level(const struct shell *sh)
 {
     int64_t level = 0;
-    for (; sh->parent && sh != sh->session; sh = sh->parent)
+    for (; sh->parent && !sh->is_fresh; sh = sh->parent)
         level++;
     return level;
 }
@@ -96,12 +121,9 @@ static struct str get_random(struct shell *sh, struct arena *arena)
     return number(arena, next_random(sh));
 }
 
-static struct str get_srandom(struct shell *sh, struct arena *arena)
+static struct str get_srandom(struct shell *sh UNUSED, struct arena *arena)
 {
-    uint32_t n;
-    if (getrandom(&n, sizeof(n), GRND_NONBLOCK) != sizeof(n))
-        n = (uint32_t)(next_random(sh) << 15 | next_random(sh));
-    return number(arena, n);
+    return number(arena, entropy());
 }
 
 static struct str get_seconds(struct shell *sh, struct arena *arena)
@@ -154,12 +176,18 @@ static struct str get_command(struct shell *sh, struct arena *arena)
     return arena_str(arena, sh->command_text);
 }
 
+static struct str get_zero(struct shell *sh, struct arena *arena UNUSED)
+{
+    return str_of(sh->args[0]);
+}
+
 static const struct {
     const char *name;
     special_fn *get;
 } specials[] = {
     { "BASHOPTS", get_shopt_names },
     { "BASHPID", get_pid },
+    { "BASH_ARGV0", get_zero },
     { "BASH_COMMAND", get_command },
     { "BASH_SUBSHELL", get_subshell },
     { "EPOCHREALTIME", get_epoch_real },
@@ -177,7 +205,7 @@ bool shell_special(
 {
     if (name.len == 1)
         return punctuation(sh, name.data[0], arena, out);
-    if (name.len < 4 || !strchr("BELPRSFD", name.data[0]))
+    if (name.len < 4 || !strchr("BELPRSFDG", name.data[0]))
         return false;
     for (size_t i = 0; i < ARRAY_LEN(specials); i++)
         if (str_is(name, specials[i].name)) {
@@ -205,10 +233,16 @@ static bool frame_array(struct shell *sh, struct str name, struct arena *arena,
         struct str **values, size_t *count)
 {
     size_t n = 0;
-    for (const struct frame *f = sh->frame; f; f = f->parent)
-        n++;
-    if (n) /* the script itself is no function */
+    bool in_function = false;
+    const struct frame *top = NULL;
+    for (const struct frame *f = sh->frame; f; f = f->parent, n++) {
+        top = f;
+        in_function |= f->parent && !str_is(f->function, "source");
+    }
+    if (n && !top->is_file) /* "main" is told of a file only */
         n--;
+    if (!in_function && str_is(name, "FUNCNAME"))
+        n = 0;
     *values = arena_alloc(arena, (n + 1) * sizeof(**values));
     *count = 0;
     for (const struct frame *f = sh->frame; f && *count < n; f = f->parent)
@@ -230,13 +264,19 @@ static bool dir_stack(
 bool shell_special_array(struct shell *sh, struct str name, struct arena *arena,
         struct str **values, size_t *count)
 {
-    if (name.len < 8)
+    if (name.len < 6)
         return false;
     if (str_is(name, "FUNCNAME") || str_is(name, "BASH_SOURCE") ||
             str_is(name, "BASH_LINENO"))
         return frame_array(sh, name, arena, values, count);
     if (str_is(name, "DIRSTACK"))
         return dir_stack(sh, arena, values, count);
+    if (str_is(name, "GROUPS")) {
+        *values = arena_alloc(arena, sizeof(**values));
+        (*values)[0] = number(arena, getgid());
+        *count = 1;
+        return true;
+    }
     if (!str_is(name, "PIPESTATUS"))
         return false;
     *count = sh->pipe_status_count;
@@ -248,13 +288,15 @@ bool shell_special_array(struct shell *sh, struct str name, struct arena *arena,
 
 bool shell_special_assign(struct shell *sh, struct str name, struct str value)
 {
-    if (name.len < 6 || !strchr("RSLBEFPD", name.data[0]))
+    if (name.len < 6 || !strchr("RSLBEFPDG", name.data[0]))
         return false;
     int64_t n = 0;
     if (str_is(name, "RANDOM")) {
-        if (!str_int(value, &n))
-            n = 0;
-        sh->random = (uint64_t)n;
+        if (str_int(value, &n)) {
+            sh->random = (uint32_t)n;
+            sh->random_pid = sh->pid;
+            sh->last_random = 0;
+        }
         return true;
     }
     if (str_is(name, "SECONDS")) {
@@ -265,7 +307,7 @@ bool shell_special_assign(struct shell *sh, struct str name, struct str value)
     }
     static const char *const ignored[] = { "BASHPID", "BASH_COMMAND", "BASH_SUBSHELL",
         "EPOCHREALTIME", "EPOCHSECONDS", "FUNCNAME", "LINENO", "SRANDOM", "PIPESTATUS",
-        "BASH_SOURCE", "BASH_LINENO", "DIRSTACK" };
+        "BASH_SOURCE", "BASH_LINENO", "DIRSTACK", "GROUPS" };
     for (size_t i = 0; i < ARRAY_LEN(ignored); i++)
         if (str_is(name, ignored[i]))
             return true;

@@ -59,12 +59,20 @@ enum shell_shopt {
     SHOPT_EXPAND_ALIASES = 1 << 9,
     SHOPT_XPG_ECHO = 1 << 10,
     SHOPT_LOCALVAR_INHERIT = 1 << 11,
+    SHOPT_CDABLE_VARS = 1 << 12,
+    SHOPT_EXECFAIL = 1 << 13,
+    SHOPT_SHIFT_VERBOSE = 1 << 14,
+    SHOPT_VARREDIR_CLOSE = 1 << 15,
+    SHOPT_NO_PATSUB = 1 << 16,     /* patsub_replacement is off */
+    SHOPT_NO_SOURCEPATH = 1 << 17, /* sourcepath is off */
 };
 
 struct function {
     struct str name;
     struct script *script; /* keeps `body` alive */
     const struct node *body;
+    struct str file; /* for BASH_SOURCE */
+    bool is_readonly, is_exported;
     int refs;
 };
 
@@ -74,8 +82,12 @@ struct function *functions_find(const struct functions *f, struct str name);
 struct functions *functions_fork(struct functions *f);
 void functions_destroy(struct functions *f);
 void functions_set(struct functions **f, struct str name, struct script *script,
-        const struct node *body);
+        const struct node *body, struct str file);
 bool functions_unset(struct functions **f, struct str name);
+/* One that may be marked, for this shell alone; NULL: no such function. */
+struct function *functions_own(struct functions **f, struct str name);
+/* Those that are exported, or NULL. */
+struct functions *functions_exported(const struct functions *f);
 /* Sorted, in `arena`. */
 void functions_names(const struct functions *f, struct arena *arena, struct str **names,
         size_t *count);
@@ -100,8 +112,11 @@ enum shell_trap {
 struct frame { /* one per function call or sourced file: FUNCNAME, caller, local */
     struct frame *parent;
     struct str function; /* "source" for a file, "main" at the top */
-    struct str file;
+    struct str file;     /* where the function was defined; "environment": in no file */
     uint32_t call_line;
+    bool keeps_set; /* `local -`: `set` is what the options were */
+    uint64_t set;
+    bool is_file; /* the outermost one: the script was read from `file` */
 };
 
 struct ifs;
@@ -115,6 +130,7 @@ struct shell {
     struct budget *budget; /* of the current run; shared with the subshells */
     struct shell *parent;  /* NULL: the session's shell */
     struct shell *session; /* the outermost one */
+    bool is_fresh;         /* not a copy of its parent: the session, or `bash` in it */
     const char *name;      /* before messages */
     /* Of the session: */
     struct programs *programs;    /* NULL: no program is a command... */
@@ -125,9 +141,9 @@ struct shell {
     struct functions *functions;
     struct str *aliases; /* name, text, name, text, ... */
     size_t alias_count, alias_cap;
-    struct vpath cwd; /* its text belongs to the shell */
-    enum shell_set set;
-    enum shell_shopt shopt;
+    struct vpath cwd;            /* its text belongs to the shell */
+    uint64_t set;                /* enum shell_set, and idle ones (setopt.h) */
+    uint64_t shopt;              /* enum shell_shopt, and idle ones */
     char **args;                 /* $1.. ; args[0] is $0; NULL-terminated */
     int arg_count;               /* $# */
     struct arg_block *arg_block; /* holds `args` */
@@ -152,7 +168,9 @@ struct shell {
     struct arena *arena;     /* scratch of the running command; marked and rewound */
     uint32_t line;           /* $LINENO */
     int64_t started_ns;      /* $SECONDS */
-    uint64_t random;         /* state of $RANDOM */
+    uint32_t random;         /* state of $RANDOM ... */
+    uint32_t last_random;    /* ... what it was last ... */
+    int random_pid;          /* ... and the shell that has seeded it */
     struct str command_text; /* $BASH_COMMAND; lives in its script */
     struct str *dirs;        /* pushd: below the current one, the top is last */
     size_t dir_count, dir_cap;
@@ -188,8 +206,9 @@ void shell_free(struct shell *sub);
 /* Run one node; returns and sets the status.  Look at sh->flow afterwards. */
 int exec_node(struct shell *sh, const struct node *n);
 
-/* Run `text` as `eval` does, or a file as `source` does, in this shell. */
-int exec_text(struct shell *sh, struct str text, struct str name);
+/* Run `text` as `eval` does, or a file as `source` does, in this shell; its lines are
+ * counted from `first_line`. */
+int exec_text(struct shell *sh, struct str text, struct str name, uint32_t first_line);
 
 /* Run a body in a subshell with stdout captured (for $(...)). */
 MUST_CHECK bool exec_capture(struct shell *sh, const struct node *body, struct buf *out);

@@ -71,6 +71,17 @@ static bool read_whole_file(struct shell *sh, const struct redirect *r, struct b
     return true;
 }
 
+/* Its value is another in each shell, or each time that it is looked at. */
+static bool is_unsteady(struct str name)
+{
+    static const char *const names[] = { "RANDOM", "SRANDOM", "BASHPID",
+        "BASH_SUBSHELL" };
+    for (size_t i = 0; i < ARRAY_LEN(names); i++)
+        if (str_is(name, names[i]))
+            return true;
+    return false;
+}
+
 bool exec_is_pure(const struct word *w)
 {
     if (w->is_literal)
@@ -80,7 +91,7 @@ bool exec_is_pure(const struct word *w)
         if (p->type == PART_TEXT)
             continue;
         if (p->type != PART_PARAM || p->param->op != PARAM_VALUE || p->param->indirect ||
-                p->param->subscript == SUB_INDEX)
+                p->param->subscript == SUB_INDEX || is_unsteady(p->param->name))
             return false;
     }
     return true;
@@ -92,7 +103,8 @@ static const struct command *plain_builtin(struct shell *sh, const struct node *
     if (n->type != NODE_SIMPLE || n->redirect_count || n->simple.assign_count ||
             !n->simple.arg_count || !n->simple.args[0].word->is_literal)
         return NULL;
-    if ((sh->set & (SET_NOUNSET | SET_XTRACE | SET_NOEXEC)) || sh->traps)
+    if ((sh->set & (SET_NOUNSET | SET_XTRACE | SET_NOEXEC)) || sh->traps ||
+            (sh->shopt & SHOPT_FAILGLOB))
         return NULL;
     struct str name = n->simple.args[0].word->literal;
     if (functions_find(sh->functions, name))
@@ -132,7 +144,7 @@ static void capture_subshell(
     struct shell *sub = shell_fork(sh);
     shell_set_fd(sub, 1, stream_ref(out));
     if (!(sh->shopt & SHOPT_INHERIT_ERREXIT) && !(sh->set & SET_POSIX))
-        sub->set &= ~(unsigned)SET_ERREXIT;
+        sub->set &= ~(uint64_t)SET_ERREXIT;
     sub->trace_level++;
     exec_node(sub, body);
     sh->status = exec_end_subshell(sub);
@@ -217,7 +229,7 @@ static struct shell *substitution_shell(
     struct shell *sub = shell_fork(sh);
     exec_own_frames(sub);
     shell_set_fd(sub, writer ? 0 : 1, ends[!writer]);
-    sub->set &= ~(unsigned)SET_ERREXIT;
+    sub->set &= ~(uint64_t)SET_ERREXIT;
     *ours = ends[writer];
     return sub;
 }

@@ -44,7 +44,7 @@ void trap_run(struct shell *sh, enum shell_trap which)
     int status = sh->status;
     uint32_t line = sh->line;
     sh->in_trap = true;
-    exec_text(sh, text, STR("trap"));
+    exec_text(sh, text, STR("trap"), 1);
     sh->in_trap = false;
     /* One that never ends would end every call to come, `trap - DEBUG` too. */
     if (which == TRAP_DEBUG && budget_stopped(sh->budget))
@@ -55,12 +55,12 @@ void trap_run(struct shell *sh, enum shell_trap which)
     arena_rewind(sh->arena, mark);
 }
 
-int exec_text(struct shell *sh, struct str text, struct str name)
+int exec_text(struct shell *sh, struct str text, struct str name, uint32_t first_line)
 {
     struct script *script;
     if (!exec_enter(sh))
         return sh->status;
-    if (exec_parse(sh, text, name, &script)) {
+    if (exec_parse(sh, text, name, first_line, &script)) {
         struct script *outer = sh->script;
         sh->script = script;
         exec_node(sh, script->root);

@@ -5,6 +5,7 @@
 
 #define MAX_NAMEREFS   16
 #define ARRAY_FLAGS    (VAR_INDEXED | VAR_ASSOC)
+#define CASE_FLAGS     (VAR_LOWER | VAR_UPPER | VAR_CAPITAL)
 #define ELEMENT_WEIGHT 64 /* of one value besides its text, about */
 
 struct var {
@@ -315,6 +316,61 @@ static struct str index_text(struct arena *arena, int64_t index)
     return arena_str(arena, str_of_int(index, text));
 }
 
+/* Where bash's table of 1024 lists would have a key, which is the order that it shows an
+ * associative array in; the newest is first in its list. */
+struct element {
+    struct str key, value;
+    uint32_t list;
+    size_t age;
+};
+
+static uint32_t list_of(struct str key, size_t count)
+{
+    uint32_t lists = 1024, hash = 2166136261u;
+    while (count > (size_t)lists * 2)
+        lists *= 4;
+    for (size_t i = 0; i < key.len; i++)
+        hash = (hash * 16777619u) ^ (uint32_t)(int32_t)(signed char)key.data[i];
+    return hash & (lists - 1);
+}
+
+static int compare_elements(const void *a, const void *b)
+{
+    const struct element *x = a, *y = b;
+    if (x->list != y->list)
+        return x->list < y->list ? -1 : 1;
+    return x->age > y->age ? -1 : 1;
+}
+
+static void sort_elements(
+        struct str *keys, struct str *values, size_t count, struct arena *arena)
+{
+    struct element *all = arena_alloc(arena, count * sizeof(*all));
+    for (size_t i = 0; i < count; i++)
+        all[i] = (struct element){ keys[i], values[i], list_of(keys[i], count), i };
+    qsort(all, count, sizeof(*all), compare_elements);
+    for (size_t i = 0; i < count; i++) {
+        keys[i] = all[i].key;
+        values[i] = all[i].value;
+    }
+}
+
+static void associative_elements(const struct map *m, struct arena *arena,
+        struct str **keys, struct str **values, size_t count)
+{
+    struct str *k = arena_alloc(arena, count * sizeof(*k));
+    struct str *v = arena_alloc(arena, count * sizeof(*v));
+    size_t at = 0;
+    void *item;
+    for (size_t i = 0; i < count && map_next(m, &at, &k[i], &item); i++)
+        v[i] = value_str(item);
+    sort_elements(k, v, count, arena);
+    if (keys)
+        *keys = k;
+    if (values)
+        *values = v;
+}
+
 void vars_elements(struct vars *v, struct str name, struct arena *arena,
         struct str **keys, struct str **values, size_t *count)
 {
@@ -326,17 +382,17 @@ void vars_elements(struct vars *v, struct str name, struct arena *arena,
     if (!n)
         return;
     const struct var *var = find(v, resolve(v, name).name);
+    if (var->flags & VAR_ASSOC) {
+        associative_elements(var->map, arena, keys, values, n);
+        return;
+    }
     struct value *value = var->text;
     struct str key = STR("0");
     for (; i < n; i++) {
         int64_t index;
-        void *item;
-        if (var->flags & VAR_INDEXED && array_next(var->array, at, &index, &value)) {
-            if (keys)
-                key = index_text(arena, index);
-        } else if (var->flags & VAR_ASSOC && map_next(var->map, at, &key, &item)) {
-            value = item;
-        }
+        if (var->flags & VAR_INDEXED && array_next(var->array, at, &index, &value) &&
+                keys)
+            key = index_text(arena, index);
         if (keys)
             (*keys)[i] = key;
         if (values)
@@ -362,6 +418,19 @@ struct str vars_nameref(struct vars *v, struct str name)
 static int compare_names(const void *a, const void *b)
 {
     return str_cmp(*(const struct str *)a, *(const struct str *)b);
+}
+
+void vars_local_names(
+        struct vars *v, struct arena *arena, struct str **names, size_t *count)
+{
+    const struct map *m = v->top->names;
+    *count = 0;
+    *names = arena_alloc(arena, (m ? map_count(m) : 0) * sizeof(**names) + 1);
+    size_t at = 0;
+    struct str name;
+    for (void *item; m && map_next(m, &at, &name, &item);)
+        (*names)[(*count)++] = arena_str(arena, name);
+    qsort(*names, *count, sizeof(**names), compare_names);
 }
 
 void vars_names(struct vars *v, struct str prefix, struct arena *arena,
@@ -453,10 +522,17 @@ static bool check_writable(const struct vars *v, struct str name, struct error *
 /* The value to be stored: with the case that the attributes ask for. */
 static struct value *styled(const struct var *var, struct str text)
 {
-    if (!(var->flags & (VAR_LOWER | VAR_UPPER)))
+    if (!(var->flags & CASE_FLAGS))
         return value_create(text);
     auto_buf changed = BUF(text.len * 4 + 4);
-    letter_add_all(&changed, text, var->flags & VAR_LOWER ? LETTER_LOWER : LETTER_UPPER);
+    size_t first = 0;
+    if (var->flags & VAR_CAPITAL) {
+        uint32_t code;
+        first = text.len ? letter_decode(text, &code) : 0;
+        letter_add_all(&changed, str_sub(text, 0, first), LETTER_UPPER);
+    }
+    letter_add_all(&changed, str_from(text, first),
+            var->flags & VAR_UPPER ? LETTER_UPPER : LETTER_LOWER);
     return value_create(buf_str(&changed));
 }
 
@@ -572,7 +648,7 @@ bool vars_append(struct vars *v, struct str name, struct str text, struct error 
     if (!check_writable(v, t.name, err))
         return false;
     struct var *var = t.has_subscript ? NULL : writable(v, t.name);
-    if (var && var->text && !(var->flags & (ARRAY_FLAGS | VAR_LOWER | VAR_UPPER))) {
+    if (var && var->text && !(var->flags & (ARRAY_FLAGS | CASE_FLAGS))) {
         v->memory -= weight(var->text);
         var->text = value_append(var->text, text);
         v->memory += weight(var->text);
@@ -657,8 +733,8 @@ bool vars_set_flags(struct vars *v, struct str name, enum var_flags add,
     struct var *var = writable(v, name);
     if (add & ARRAY_FLAGS)
         make_array(v, var, add & VAR_ASSOC);
-    if (add & (VAR_LOWER | VAR_UPPER))
-        var->flags &= ~(unsigned)(VAR_LOWER | VAR_UPPER);
+    if (add & CASE_FLAGS)
+        var->flags &= ~(unsigned)CASE_FLAGS;
     var->flags = (var->flags & ~((unsigned)remove & ~(unsigned)ARRAY_FLAGS)) | add;
     return true;
 }

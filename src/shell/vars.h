@@ -22,6 +22,8 @@ enum var_flags {
     VAR_INDEXED = 1 << 6,  /* an indexed array */
     VAR_ASSOC = 1 << 7,    /* an associative array */
     VAR_DECLARED = 1 << 8, /* declared without a value: unset for ${x-} */
+    VAR_CAPITAL = 1 << 9,  /* declare -c: the first letter is a capital, the rest small */
+    VAR_TRACED = 1 << 10,  /* declare -t: kept and shown, without effect */
 };
 
 struct vars *vars_create(void);
@@ -48,8 +50,8 @@ int64_t vars_end(struct vars *v, struct str name);
 /* How many elements; 1 for a scalar, 0 if unset. */
 size_t vars_count(struct vars *v, struct str name);
 
-/* Keys (as text) and values of an array in order (indexed by number, assoc by insertion);
- * either output may be NULL. */
+/* Keys (as text) and values of an array in order (indexed by number, assoc as bash has
+ * it); either output may be NULL. */
 void vars_elements(struct vars *v, struct str name, struct arena *arena,
         struct str **keys, struct str **values, size_t *count);
 
@@ -101,6 +103,10 @@ struct str vars_target(struct vars *v, struct str name, struct arena *arena);
 
 /* What the nameref `name` itself holds; "" if it is none or has no target. */
 struct str vars_nameref(struct vars *v, struct str name);
+
+/* Those of the innermost scope, sorted, in `arena`. */
+void vars_local_names(
+        struct vars *v, struct arena *arena, struct str **names, size_t *count);
 
 /* Names that begin with `prefix`, sorted, in `arena`. */
 void vars_names(struct vars *v, struct str prefix, struct arena *arena,

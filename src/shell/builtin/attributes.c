@@ -15,6 +15,8 @@ static const struct {
     { 'x', VAR_EXPORT },
     { 'l', VAR_LOWER },
     { 'u', VAR_UPPER },
+    { 'c', VAR_CAPITAL },
+    { 't', VAR_TRACED },
 };
 
 static void add_flags(int flags, struct buf *out)

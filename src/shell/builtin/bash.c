@@ -36,11 +36,10 @@ static bool take_named(struct bash *b, char letter, bool on)
                 letter == 'o' ? "option" : "shell option");
         return false;
     }
-    if (letter == 'o')
-        setopt_change(b->sub, o, on);
-    else
-        shopt_change(b->sub, o, on);
-    return true;
+    if (letter == 'o' ? setopt_change(b->sub, o, on) : shopt_change(b->sub, o, on))
+        return true;
+    cmd_err(c, "%s: cannot be changed here: that would take %s", name, o->missing);
+    return false;
 }
 
 static bool take_letter(struct bash *b, char letter, bool on)
@@ -61,8 +60,11 @@ static bool take_letter(struct bash *b, char letter, bool on)
     default:
         if (!o)
             return bad_option(b, (char[]){ on ? '-' : '+', letter, 0 });
-        setopt_change(b->sub, o, on);
-        return true;
+        if (setopt_change(b->sub, o, on))
+            return true;
+        cmd_err(b->c, "%c%c: not supported here: that would take %s", on ? '-' : '+',
+                letter, o->missing);
+        return false;
     }
 }
 
@@ -106,12 +108,12 @@ static bool take_options(struct bash *b)
     return true;
 }
 
-static int run(struct bash *b, struct str text, const char *zero)
+static int run(struct bash *b, struct str text, const char *zero, const char *file)
 {
     struct cmd *c = b->c;
     b->sub->name = zero;
     shell_set_args(b->sub, zero, c->argc - b->index, c->argv + b->index);
-    return exec_main(b->sub, text, str_of(zero));
+    return exec_main(b->sub, text, str_of(zero), str_of(file));
 }
 
 static int run_string(struct bash *b)
@@ -122,7 +124,7 @@ static int run_string(struct bash *b)
         return 2;
     }
     struct str text = str_of(c->argv[b->index++]);
-    return run(b, text, b->index < c->argc ? c->argv[b->index++] : c->name);
+    return run(b, text, b->index < c->argc ? c->argv[b->index++] : c->name, "");
 }
 
 static int read_file(struct cmd *c, const char *name, struct buf *text)
@@ -147,7 +149,7 @@ static int run_file(struct bash *b)
         cmd_err(c, "%s: %s", name, strerror(errnum));
         return errnum == ENOENT || errnum == ENOTDIR ? 127 : 126;
     }
-    return run(b, buf_str(&text), name);
+    return run(b, buf_str(&text), name, name);
 }
 
 /* The script is read to its end before it runs: its commands find stdin empty. */
@@ -160,7 +162,7 @@ static int run_stdin(struct bash *b)
             cmd_err(c, "stdin: %s", strerror(text.full ? EFBIG : stream_error(c->in)));
         return 126;
     }
-    return run(b, buf_str(&text), c->name);
+    return run(b, buf_str(&text), c->name, "");
 }
 
 static int cmd_bash(struct cmd *c)

@@ -123,6 +123,14 @@ static int change(struct cmd *c, const char *name, bool physical, bool print)
         return 0;
     if (errnum)
         errnum = find_dir(c, str_of(name), physical, &path);
+    struct str value;
+    if (errnum && (c->shell->shopt & SHOPT_CDABLE_VARS) &&
+            vars_get(c->shell->vars, str_of(name), &value) &&
+            !find_dir(c, value, physical, &path)) {
+        errnum = 0;
+        if (!cmd_printf(c, "%.*s\n", STR_ARG(value)))
+            return 1;
+    }
     if (errnum) {
         cmd_err_file(c, name, errnum);
         return 1;

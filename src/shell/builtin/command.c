@@ -65,13 +65,14 @@ static void describe_simple(
         say(c, how == DESCRIBE_WORD ? kind : name);
 }
 
-/* A real program. */
+/* A real program, or a script: by its path, or in a folder of $PATH. */
 static bool describe_file(struct cmd *c, const char *name, enum describe how)
 {
     struct str file = exec_program_file(c->shell, name);
-    if (!file.len)
+    const char *path =
+            file.len ? arena_cstr(c->arena, file) : exec_script_file(c->shell, name);
+    if (!path)
         return false;
-    const char *path = arena_cstr(c->arena, file);
     if (how == DESCRIBE_SENTENCE)
         say(c, arena_printf(c->arena, "%s is %s", name, path));
     else
@@ -190,13 +191,22 @@ static int cmd_exec(struct cmd *c)
     for (int k; (k = letters_next(&l)) != CMD_END;)
         if (k == CMD_BAD)
             return 2;
+    struct shell *sh = c->shell;
     if (l.index >= c->argc) {
-        c->shell->keep_redirects = true;
+        sh->keep_redirects = true;
         return 0;
     }
-    /* There is no process to replace: run it, then end, which looks the same. */
-    int status = exec_lookup(c->shell, c->argc - l.index, c->argv + l.index, true);
-    shell_exit(c->shell, status);
+    char **argv = c->argv + l.index;
+    int status = 127;
+    bool known = exec_is_known(sh, argv[0]);
+    if (known || strchr(argv[0], '/'))
+        /* There is no process to replace: run it, then end, which looks the same. */
+        status = exec_lookup(sh, c->argc - l.index, argv, true);
+    else
+        cmd_err(c, "%s: not found", argv[0]);
+    if (!known && (sh->shopt & SHOPT_EXECFAIL))
+        return status;
+    shell_exit(sh, status);
     return status;
 }
 

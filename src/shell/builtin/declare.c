@@ -133,7 +133,10 @@ static int print_all_functions(struct declare *d)
     size_t count;
     functions_names(d->c->shell->functions, d->c->arena, &names, &count);
     for (size_t i = 0; i < count; i++) {
-        if (d->function_names && !cmd_put(d->c, STR("declare -f ")))
+        const struct function *fn = functions_find(d->c->shell->functions, names[i]);
+        if (d->function_names &&
+                !cmd_printf(d->c, "declare -f%s%s ", fn->is_readonly ? "r" : "",
+                        fn->is_exported ? "x" : ""))
             return 1;
         print_function(d, names[i]);
     }
@@ -184,6 +187,10 @@ static unsigned flag_of(int letter)
         return VAR_READONLY;
     case 'u':
         return VAR_UPPER;
+    case 'c':
+        return VAR_CAPITAL;
+    case 't':
+        return VAR_TRACED;
     case 'x':
         return VAR_EXPORT;
     default:
@@ -213,7 +220,7 @@ static const char declare_usage[] = "declare [-aAfFgiIlnrtux] [name[=value] ...]
 static int run_declare(struct cmd *c, bool local)
 {
     struct declare d = { .c = c, .local = local };
-    struct letters l = letters_of(c, "aAfFgiIlnprtux", declare_usage);
+    struct letters l = letters_of(c, "aAcfFgiIlnprtux", declare_usage);
     l.plus = true;
     for (int k; (k = letters_next(&l)) != CMD_END;) {
         if (k == CMD_BAD)
@@ -233,6 +240,28 @@ static int cmd_declare(struct cmd *c)
     return run_declare(c, in_function(c->shell));
 }
 
+static bool print_locals(struct cmd *c)
+{
+    struct str *names;
+    size_t count;
+    vars_local_names(c->shell->vars, c->arena, &names, &count);
+    for (size_t i = 0; i < count; i++)
+        if (!attributes_print(c, names[i]))
+            return false;
+    return true;
+}
+
+/* `local -`: what the function does with `set` ends with it. */
+static void keep_options(struct shell *sh)
+{
+    struct frame *f = sh->frame;
+    while (str_is(f->function, "source"))
+        f = f->parent;
+    if (!f->keeps_set)
+        f->set = sh->set;
+    f->keeps_set = true;
+}
+
 static int cmd_local(struct cmd *c)
 {
     if (!in_function(c->shell)) {
@@ -240,8 +269,50 @@ static int cmd_local(struct cmd *c)
         return 1;
     }
     if (c->argc == 1)
+        return print_locals(c) ? 0 : 1;
+    if (c->argc == 2 && !strcmp(c->argv[1], "-")) {
+        keep_options(c->shell);
         return 0;
+    }
     return run_declare(c, true);
+}
+
+/* export -f and readonly -f. */
+static int mark_functions(struct declare *d, int first)
+{
+    struct cmd *c = d->c;
+    int status = 0;
+    for (int i = first; i < c->argc; i++) {
+        struct function *fn = functions_own(&c->shell->functions, str_of(c->argv[i]));
+        if (!fn) {
+            cmd_err(c, "%s: not a function", c->argv[i]);
+            status = 1;
+        } else if ((d->add | d->remove) & VAR_EXPORT) {
+            fn->is_exported = d->add & VAR_EXPORT;
+        } else {
+            fn->is_readonly = true;
+        }
+    }
+    return status;
+}
+
+static int print_marked(struct declare *d)
+{
+    struct cmd *c = d->c;
+    struct str *names;
+    size_t count;
+    functions_names(c->shell->functions, c->arena, &names, &count);
+    for (size_t i = 0; i < count; i++) {
+        const struct function *fn = functions_find(c->shell->functions, names[i]);
+        bool exported = d->add & VAR_EXPORT;
+        if (!(exported ? fn->is_exported : fn->is_readonly))
+            continue;
+        if (!attributes_print_function(c, fn) ||
+                !cmd_printf(c, "declare -f%s %.*s\n", exported ? "x" : "r",
+                        STR_ARG(names[i])))
+            return 1;
+    }
+    return 0;
 }
 
 /* export and readonly: one attribute, always on the variable that is visible. */
@@ -261,10 +332,12 @@ static int run_attribute(
         d.functions |= k == 'f';
         d.print |= k == 'p';
     }
+    if (d.functions && l.index < c->argc)
+        return mark_functions(&d, l.index);
+    if (d.functions)
+        return print_marked(&d);
     if (l.index >= c->argc)
-        return d.functions || attributes_print_all(c, flag, false) ? 0 : 1;
-    if (d.functions) /* functions are known to every shell here */
-        return 0;
+        return attributes_print_all(c, flag, false) ? 0 : 1;
     d.print = false;
     return run_operands(&d, l.index);
 }

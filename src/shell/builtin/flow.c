@@ -118,7 +118,7 @@ static int cmd_eval(struct cmd *c)
             buf_addc(&text, ' ');
         buf_add(&text, str_of(c->argv[i]));
     }
-    return exec_text(c->shell, buf_str(&text), STR("eval"));
+    return exec_text(c->shell, buf_str(&text), STR("eval"), c->shell->line);
 }
 
 const struct command command_colon = { .name = ":",

@@ -77,7 +77,7 @@ static void call_back(struct mapfile *m, int64_t index, struct str line)
     struct str quoted = quote_single(line, m->c->arena);
     struct str text = str_of(arena_printf(
             m->c->arena, "%s %lld %.*s", m->callback, (long long)index, STR_ARG(quoted)));
-    exec_text(m->c->shell, text, STR("mapfile"));
+    exec_text(m->c->shell, text, STR("mapfile"), m->c->shell->line);
 }
 
 static bool store(struct mapfile *m, int64_t n, struct str line)

@@ -153,23 +153,19 @@ static int cmd_caller(struct cmd *c)
 {
     const struct frame *f = c->shell->frame;
     int64_t level = 0;
-    bool named = c->argc > 1;
-    if (named && !letters_number(c, c->argv[1], &level))
+    if (c->argc > 1 && !letters_number(c, c->argv[1], &level))
         return 2;
-    if (!f || !f->parent)
-        return 1;
-    for (; level > 0 && f->parent; level--)
+    for (; f && level > 0; level--)
         f = f->parent;
-    if (level < 0 || !f->parent)
+    if (!f || level < 0 || (!f->parent && !f->is_file))
         return 1;
     const struct frame *up = f->parent;
-    if (named && !up->parent) /* the script itself is no function */
-        return 1;
-    bool ok = named ? cmd_printf(c, "%u %.*s %.*s\n", f->call_line, STR_ARG(up->function),
-                              STR_ARG(up->file))
-                    : cmd_printf(c, "%u %.*s\n", f->call_line,
-                              STR_ARG(up->parent ? up->file : STR("NULL")));
-    return ok ? 0 : 1;
+    bool is_told = up && (up->parent || up->is_file); /* the script, if it is a file */
+    if (c->argc == 1)
+        return !cmd_printf(
+                c, "%u %.*s\n", f->call_line, STR_ARG(is_told ? up->file : STR("NULL")));
+    return !is_told || !cmd_printf(c, "%u %.*s %.*s\n", f->call_line,
+                               STR_ARG(up->function), STR_ARG(up->file));
 }
 
 const struct command command_times = { .name = "times",

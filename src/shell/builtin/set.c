@@ -22,6 +22,14 @@ static bool print_options(struct cmd *c, bool as_commands)
     return true;
 }
 
+static int change_option(struct cmd *c, const struct setopt *o, bool on)
+{
+    if (setopt_change(c->shell, o, on))
+        return 0;
+    cmd_err(c, "%s: cannot be changed here: that would take %s", o->name, o->missing);
+    return 1;
+}
+
 /* -o NAME, +o NAME, or without a name the list of them. */
 static int set_by_name(struct cmd *c, int *i, bool on)
 {
@@ -33,8 +41,7 @@ static int set_by_name(struct cmd *c, int *i, bool on)
         cmd_err(c, "%s: invalid option name", name);
         return 2;
     }
-    setopt_change(c->shell, o, on);
-    return 0;
+    return change_option(c, o, on);
 }
 
 /* One word of letters, as -eu or +x. */
@@ -54,7 +61,9 @@ static int set_letters(struct cmd *c, int *i)
             cmd_err(c, "%c%c: invalid option", word[0], *p);
             return letters_usage(c, usage);
         }
-        setopt_change(c->shell, o, on);
+        int status = change_option(c, o, on);
+        if (status)
+            return status;
     }
     return 0;
 }
@@ -70,7 +79,7 @@ static int cmd_set(struct cmd *c)
         const char *word = c->argv[i];
         if (!strcmp(word, "--") || !strcmp(word, "-")) {
             if (!word[1])
-                sh->set &= ~(unsigned)(SET_XTRACE | SET_VERBOSE);
+                sh->set &= ~(uint64_t)(SET_XTRACE | SET_VERBOSE);
             replaces = word[1] || i + 1 < c->argc;
             i++;
             break;
@@ -89,8 +98,8 @@ static int cmd_set(struct cmd *c)
 struct shopt_table {
     const struct setopt *(*at)(size_t);
     const struct setopt *(*find)(struct str);
-    void (*change)(struct shell *, const struct setopt *, bool);
-    unsigned flags;
+    bool (*change)(struct shell *, const struct setopt *, bool);
+    uint64_t flags;
     const char *word; /* what -p prints before the name */
 };
 
@@ -132,7 +141,11 @@ static int run_shopt(struct cmd *c, const struct shopt_table *t, enum shopt_acti
                     t->at == setopt_at ? "option" : "shell option");
             status = 1;
         } else if (action != SHOPT_SHOW) {
-            t->change(c->shell, o, action == SHOPT_SET);
+            if (t->change(c->shell, o, action == SHOPT_SET))
+                continue;
+            cmd_err(c, "%s: cannot be changed here: that would take %s", o->name,
+                    o->missing);
+            status = 1;
         } else {
             if (!setopt_value(t->flags, o))
                 status = 1;
@@ -181,8 +194,11 @@ static int cmd_shift(struct cmd *c)
         cmd_err(c, "%s: shift count out of range", c->argv[i]);
         return 1;
     }
-    if (n > sh->arg_count)
+    if (n > sh->arg_count) {
+        if (sh->shopt & SHOPT_SHIFT_VERBOSE)
+            cmd_err(c, "%s: shift count out of range", i < c->argc ? c->argv[i] : "1");
         return 1;
+    }
     args_shift(sh, (int)n);
     return 0;
 }

@@ -20,6 +20,15 @@ static int read_script(struct cmd *c, const char *name, struct buf *text)
     return errnum;
 }
 
+/* A name without a slash is looked for in PATH, then here. */
+static const char *find(struct shell *sh, const char *name)
+{
+    if (strchr(name, '/') || (sh->shopt & SHOPT_NO_SOURCEPATH))
+        return name;
+    const char *file = exec_search_path(sh, name, false);
+    return file ? file : name;
+}
+
 static int run_file(
         struct cmd *c, struct str name, struct str text, int argc, char **argv)
 {
@@ -32,9 +41,11 @@ static int run_file(
     int loops = sh->loop_depth;
     if (argc)
         args_enter(sh, (size_t)argc, argv, &saved);
+    struct arg_block *given = sh->arg_block;
+    given->refs++;
     sh->frame = &frame;
     sh->loop_depth = 0;
-    exec_text(sh, text, name);
+    exec_text(sh, text, name, 1);
     if (sh->flow == FLOW_RETURN)
         sh->flow = FLOW_NONE;
     if (trap_is_set(sh, TRAP_RETURN))
@@ -42,8 +53,11 @@ static int run_file(
     sh->loop_depth = loops;
     sh->frame = frame.parent;
     sh->line = frame.call_line;
-    if (argc)
+    if (argc && sh->arg_block == given)
         args_leave(sh, &saved);
+    else if (argc) /* it has set its own, which stay */
+        args_unref(saved.block);
+    args_unref(given);
     return sh->status;
 }
 
@@ -56,7 +70,7 @@ static int cmd_source(struct cmd *c)
         cmd_err(c, "filename argument required");
         return letters_usage(c, l.usage);
     }
-    const char *name = c->argv[l.index];
+    const char *name = find(c->shell, c->argv[l.index]);
     auto_buf text = BUF(c->budget->max_memory);
     int errnum = read_script(c, name, &text);
     if (errnum) {

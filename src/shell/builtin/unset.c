@@ -12,7 +12,8 @@ static bool unset_element(struct cmd *c, struct str name, struct str key)
     if (flags < 0)
         return true;
     if (!assoc && (str_is(key, "@") || str_is(key, "*"))) {
-        if (vars_unset(sh->vars, name, &err))
+        if (flags & VAR_INDEXED ? vars_clear_array(sh->vars, name, false, &err)
+                                : vars_unset(sh->vars, name, &err))
             return true;
         cmd_err(c, "%s", err.message);
         return false;
@@ -52,6 +53,27 @@ static bool unset_variable(struct cmd *c, const char *text, bool self)
     return false;
 }
 
+static bool unset_function(struct cmd *c, struct str name)
+{
+    struct shell *sh = c->shell;
+    const struct function *fn = functions_find(sh->functions, name);
+    if (fn && fn->is_readonly) {
+        cmd_err(c, "%.*s: cannot unset: readonly function", STR_ARG(name));
+        return false;
+    }
+    functions_unset(&sh->functions, name);
+    return true;
+}
+
+/* What cannot be a variable may be a function that is not there: no mistake. */
+static bool is_no_variable(struct str text)
+{
+    struct str name, key;
+    bool indexed;
+    return !assign_split(text, &name, &key, &indexed) &&
+           !memchr(text.data, '[', text.len);
+}
+
 static int cmd_unset(struct cmd *c)
 {
     struct shell *sh = c->shell;
@@ -69,8 +91,10 @@ static int cmd_unset(struct cmd *c)
         struct str name = str_of(c->argv[i]);
         bool is_function = functions || (!variables && vars_flags(sh->vars, name) < 0 &&
                                                 functions_find(sh->functions, name));
-        if (is_function)
-            functions_unset(&sh->functions, name);
+        if (is_function && !unset_function(c, name))
+            status = 1;
+        else if (is_function || (!variables && !self && is_no_variable(name)))
+            continue;
         else if (!unset_variable(c, c->argv[i], self))
             status = 1;
     }
