@@ -102,11 +102,18 @@ static bool may_take(const struct run *r)
            r->bridge.count < MAX_EXCHANGES;
 }
 
+static void warn_of_length(void)
+{
+    log_line(LOG_WARN, "a message of more than 10 MiB is not sent");
+}
+
 static void take_lines(struct run *r)
 {
     struct str line;
     while (may_take(r) && next_line(r, &line)) {
-        if (!r->is_skipping && line.len <= BRIDGE_MAX_MESSAGE && !is_blank(line))
+        if (!r->is_skipping && line.len > BRIDGE_MAX_MESSAGE)
+            warn_of_length();
+        else if (!r->is_skipping && !is_blank(line))
             take_line(&r->bridge, line);
         r->is_skipping = false;
     }
@@ -117,18 +124,23 @@ static void take_lines(struct run *r)
         buf_finish(&r->in);
 }
 
-/* Give back the room of lines that were taken; what is too long for one is skipped. */
+/* Give back the room of lines that were taken. */
 static void make_room(struct run *r)
 {
-    if (r->taken) {
-        memmove(r->in.data, r->in.data + r->taken, r->in.len - r->taken);
-        r->in.len -= r->taken;
-        r->taken = 0;
-    }
+    if (!r->taken)
+        return;
+    memmove(r->in.data, r->in.data + r->taken, r->in.len - r->taken);
+    r->in.len -= r->taken;
+    r->taken = 0;
+}
+
+/* The start of a line that is too long already. */
+static void skip_long(struct run *r)
+{
     if (r->in.len <= BRIDGE_MAX_MESSAGE || memchr(r->in.data, '\n', r->in.len))
         return;
     if (!r->is_skipping)
-        log_line(LOG_WARN, "a message of more than 10 MiB is not sent");
+        warn_of_length();
     r->is_skipping = true;
     r->in.len = 0;
 }
@@ -148,6 +160,7 @@ static void read_input(struct run *r)
         r->in.len += (size_t)n;
     else if (!n || (errno != EAGAIN && errno != EINTR))
         r->has_ended = true;
+    skip_long(r);
 }
 
 static void drive(struct bridge *b)

@@ -8,7 +8,7 @@
 
 #define CONNECT_MS     10000
 #define SILENT_MS      10000 /* for what is to be answered with a status only */
-#define ERROR_MS       5000  /* for the text of an error */
+#define ERROR_MS       2000  /* for the text of an error */
 #define LINGER_MS      500   /* for the end of a stream whose answer has come */
 #define END_SESSION_MS 700
 #define MAX_HEADERS    ((size_t)64 << 10)

@@ -39,11 +39,11 @@ static bool take_parts(
     const char *port = get_part(handle, CURLUPART_PORT, CURLU_DEFAULT_PORT, arena);
     const char *query = get_part(handle, CURLUPART_QUERY, 0, arena);
     url->text = get_part(handle, CURLUPART_URL, 0, arena);
-    if (!scheme || !host || !port || !url->text)
-        return error_set(err, ERR_INVALID, "the URL has no host");
-    url->is_tls = !strcasecmp(scheme, "https");
-    if (!url->is_tls && strcasecmp(scheme, "http"))
+    url->is_tls = scheme && !strcasecmp(scheme, "https");
+    if (!url->is_tls && (!scheme || strcasecmp(scheme, "http")))
         return explain(CURLUE_UNSUPPORTED_SCHEME, err);
+    if (!host || !port || !url->text)
+        return error_set(err, ERR_INVALID, "the URL has no host");
     url->port = (uint16_t)strtoul(port, NULL, 10);
     url->query = str_of(query ? query : "");
     const char *shown = get_part(handle, CURLUPART_PORT, CURLU_NO_DEFAULT_PORT, arena);

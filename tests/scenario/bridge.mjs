@@ -31,11 +31,13 @@ export class Bridge {
     this.bytes = 0;
     this.stderr = '';
     this.waiting = [];
-    let rest = '';
+    let parts = [];
     this.output.setEncoding('utf8').on('data', (text) => {
       this.bytes += text.length;
-      const lines = (rest + text).split('\n');
-      rest = lines.pop();
+      parts.push(text);
+      if (!text.includes('\n')) return;
+      const lines = parts.join('').split('\n');
+      parts = [lines.pop()];
       for (const line of lines) this.messages.push(JSON.parse(line));
       this.waiting = this.waiting.filter((check) => !check());
     });
