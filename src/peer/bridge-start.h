@@ -1,9 +1,10 @@
 /*
- * bridge-start.h - paddock-bridge, for a server that has a URL (bridge/bridge.h).
+ * bridge-start.h - a paddock-bridge that runs, for a server that has a URL
+ * (bridge/bridge.h).
  *
- * It reads and writes lines of JSON-RPC as a server with stdin and stdout does, so who
- * has started it treats it like one: closes its input to end it, and gives it time to say
- * goodbye to the other server (BRIDGE_END_MS).
+ * It reads and writes lines of JSON-RPC as a server with stdin and stdout does, so it is
+ * ended like one: by the end of its input, after which it has some time to say goodbye to
+ * the other server.
  */
 #ifndef PEER_BRIDGE_START_H
 #define PEER_BRIDGE_START_H
@@ -11,19 +12,30 @@
 #include "broker/spawn.h"
 #include "peer/definition.h"
 
-#define BRIDGE_END_MS 2000
+#include <uv.h>
+
+struct peer_bridge;
+
+/* It has ended by itself or after peer_bridge_stop(), and is freed: forget the pointer. */
+typedef void peer_bridge_done_fn(void *user, int status); /* as from waitpid() */
 
 /*
  * Start `program` (from helper_find("paddock-bridge")) for the URL of `definition`, with
- * its headers.  Of the definition's variables (NULL: none) it knows SSL_CERT_FILE, whom
- * to trust, and HTTPS_PROXY for https, HTTP_PROXY for http; its own environment it does
- * not get them in.  `input` and `output` are its ends of two pipes, or both the one of a
- * socket pair; they stay open here, so close them after.  What it says to people comes
- * from out->errors; out->socket is to be closed with helper_finish(), which ends it at
- * once.
+ * its headers, which no other process gets to see.  Of the definition's variables (NULL:
+ * none) it is told SSL_CERT_FILE, whom to trust, and HTTPS_PROXY for https, HTTP_PROXY
+ * for http, in capitals; its own environment it does not get them in.  `input` and
+ * `output` stay open here.  `*errors` is yours: what it says to people.
  */
-MUST_CHECK bool peer_bridge_start(const char *program,
+MUST_CHECK bool peer_bridge_start(uv_loop_t *loop, const char *program,
         const struct peer_definition *definition, int input, int output,
-        struct helper *out, struct error *err);
+        peer_bridge_done_fn *done, void *user, struct peer_bridge **out, int *errors,
+        struct error *err);
+
+/* `done` follows soon. */
+void peer_bridge_stop(struct peer_bridge *b);
+
+/* It is killed, and `done` is not called any more.  Waits for its end, a second at most;
+ * freed in the background.  NULL is fine. */
+void peer_bridge_destroy(struct peer_bridge *b);
 
 #endif
