@@ -96,14 +96,13 @@ static bool watch(uv_loop_t *loop, struct peer_bridge *b, struct error *err)
     return true;
 }
 
-bool peer_bridge_start(uv_loop_t *loop, const char *program,
-        const struct peer_definition *definition, int input, int output,
-        peer_bridge_done_fn *done, void *user, struct peer_bridge **out, int *errors,
-        struct error *err)
+bool peer_bridge_start(uv_loop_t *loop, const struct bridge_spec *spec, int input,
+        int output, peer_bridge_done_fn *done, void *user, struct peer_bridge **out,
+        int *errors, struct error *err)
 {
     static const char *const env[] = { NULL };
     const int fds[] = { input, output };
-    const struct helper_spec spec = { .path = program,
+    const struct helper_spec helper = { .path = spec->program,
         .env = env,
         .fds = fds,
         .fd_count = ARRAY_LEN(fds),
@@ -112,8 +111,9 @@ bool peer_bridge_start(uv_loop_t *loop, const char *program,
     *b = (struct peer_bridge){
         .process = HELPER_NONE, .pidfd = -1, .done = done, .user = user
     };
-    if (!helper_spawn(&spec, &b->process, err) ||
-            !send_setup(b->process.socket, definition, err) || !watch(loop, b, err)) {
+    if (!helper_spawn(&helper, &b->process, err) ||
+            !send_setup(b->process.socket, spec->definition, err) ||
+            !watch(loop, b, err)) {
         helper_finish(&b->process);
         free(b);
         return false;

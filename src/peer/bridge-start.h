@@ -16,20 +16,26 @@
 
 struct peer_bridge;
 
-/* It has ended by itself or after peer_bridge_stop(), and is freed: forget the pointer. */
+/* What is to be started. */
+struct bridge_spec {
+    const char *program; /* from helper_find("paddock-bridge") */
+    const struct peer_definition *definition;
+};
+
+/* It has ended by itself or after peer_bridge_stop(), and is freed: forget the pointer.
+ */
 typedef void peer_bridge_done_fn(void *user, int status); /* as from waitpid() */
 
 /*
- * Start `program` (from helper_find("paddock-bridge")) for the URL of `definition`, with
- * its headers, which no other process gets to see.  Of the definition's variables (NULL:
- * none) it is told SSL_CERT_FILE, whom to trust, and HTTPS_PROXY for https, HTTP_PROXY
- * for http, in capitals; its own environment it does not get them in.  `input` and
- * `output` stay open here.  `*errors` is yours: what it says to people.
+ * For the URL of the definition, with its headers, which no other process gets to see.
+ * Of the definition's variables (NULL: none) it is told SSL_CERT_FILE, whom to trust, and
+ * HTTPS_PROXY for https, HTTP_PROXY for http, in capitals; its own environment it does
+ * not get them in.  `spec` is borrowed for the call, `input` and `output` stay open here,
+ * `*errors` is yours: what it says to people.
  */
-MUST_CHECK bool peer_bridge_start(uv_loop_t *loop, const char *program,
-        const struct peer_definition *definition, int input, int output,
-        peer_bridge_done_fn *done, void *user, struct peer_bridge **out, int *errors,
-        struct error *err);
+MUST_CHECK bool peer_bridge_start(uv_loop_t *loop, const struct bridge_spec *spec,
+        int input, int output, peer_bridge_done_fn *done, void *user,
+        struct peer_bridge **out, int *errors, struct error *err);
 
 /* `done` follows soon. */
 void peer_bridge_stop(struct peer_bridge *b);

@@ -33,6 +33,8 @@ struct peer_client {
     json_int_t id;          /* of the last request */
     size_t bytes, messages; /* since it was sent */
     char *refused;          /* how it answered initialize, while PROBING */
+    bool has_bridge;        /* it has a URL */
+    bool is_renewed;        /* there was a second handshake for what is asked */
     /* What is asked; NULL: nothing is. */
     client_done_fn *done;
     void *user;
@@ -188,11 +190,22 @@ static void on_greeted(struct peer_client *c, const json_t *result)
     begin(c, CLIENT_LEGACY);
 }
 
+/* What the bridge says about a request, see bridge/bridge.h; "": it is not from there. */
+static struct str bridge_failure(const struct peer_client *c, const json_t *error)
+{
+    const json_t *data = json_object_get(error, "data");
+    return c->has_bridge ? json_get_str(data, "bridge", STR("")) : STR("");
+}
+
 /* "answered with error -32602: bad parameters" */
-static void describe_error(const json_t *error, struct buf *out)
+static void describe_error(
+        const struct peer_client *c, const json_t *error, struct buf *out)
 {
     json_int_t code = json_integer_value(json_object_get(error, "code"));
-    buf_addf(out, "answered with error %" JSON_INTEGER_FORMAT ": ", code);
+    if (bridge_failure(c, error).len)
+        buf_add(out, STR("gave no answer: "));
+    else
+        buf_addf(out, "answered with error %" JSON_INTEGER_FORMAT ": ", code);
     peer_add_text(json_get_str(error, "message", STR("")), MAX_SAID, out);
 }
 
@@ -201,7 +214,7 @@ static void describe_error(const json_t *error, struct buf *out)
 static void on_refused(struct peer_client *c, const json_t *error)
 {
     auto_buf text = BUF(MAX_SENTENCE);
-    describe_error(error, &text);
+    describe_error(c, error, &text);
     c->refused = str_copy(buf_str(&text));
     c->state = PROBING;
     bool sent = request(c, "server/discover", STR(""));
@@ -292,6 +305,26 @@ static void on_listed(struct peer_client *c, const json_t *result)
     c->messages = messages;
 }
 
+static void greet(struct peer_client *c)
+{
+    c->state = GREETING;
+    bool sent = request(c, "initialize",
+            STR("\"protocolVersion\":\"" LEGACY
+                "\",\"capabilities\":{},\"clientInfo\":{\"name\":\"paddock\","
+                "\"version\":\"" PADDOCK_VERSION "\"}"));
+    (void)sent; /* its end will be told */
+}
+
+/* A server that has forgotten the session has not looked at what was asked: it is asked
+ * once more, in a session of its own. */
+static void renew(struct peer_client *c)
+{
+    c->is_renewed = true;
+    buf_finish(&c->tools);
+    json_decref(TAKE(c->cursors));
+    greet(c);
+}
+
 static void on_result(struct peer_client *c, const json_t *result)
 {
     switch (c->state) {
@@ -315,18 +348,24 @@ static void on_result(struct peer_client *c, const json_t *result)
 
 static void on_error(struct peer_client *c, const json_t *error)
 {
-    if (c->state == GREETING) {
-        on_refused(c, error);
-        return;
-    }
-    if (c->state == PROBING) {
-        on_discovered(c, NULL);
-        return;
-    }
+    struct str failure = bridge_failure(c, error);
+    bool is_lost = str_is(failure, "session-lost");
     auto_buf text = BUF(MAX_SENTENCE);
-    describe_error(error, &text);
-    c->state = IDLE;
-    answer(c, NULL, buf_str(&text));
+    describe_error(c, error, &text);
+    if (c->state == GREETING && failure.len && !str_is(failure, "http"))
+        give_up(c, buf_str(&text)); /* no other handshake gets further */
+    else if (c->state == GREETING)
+        on_refused(c, error);
+    else if (c->state == PROBING)
+        on_discovered(c, NULL);
+    else if (is_lost && !c->is_renewed)
+        renew(c);
+    else if (is_lost)
+        give_up(c, buf_str(&text));
+    else {
+        c->state = IDLE;
+        answer(c, NULL, buf_str(&text));
+    }
 }
 
 /* We offer nothing, so only a ping has an answer; in the newest revision there are no
@@ -430,26 +469,17 @@ static void on_ended(void *user, struct str how)
 
 static const struct link_events events = { on_line, on_too_long, on_ended };
 
-static void greet(struct peer_client *c)
-{
-    c->state = GREETING;
-    bool sent = request(c, "initialize",
-            STR("\"protocolVersion\":\"" LEGACY
-                "\",\"capabilities\":{},\"clientInfo\":{\"name\":\"paddock\","
-                "\"version\":\"" PADDOCK_VERSION "\"}"));
-    (void)sent; /* its end will be told */
-}
-
 bool client_open(
         const struct client_config *config, struct peer_client **out, struct error *err)
 {
     struct peer_client *c = xcalloc(1, sizeof(*c));
-    if (!link_open(
-                config->loop, config->links, config->spec, &events, c, &c->link, err)) {
+    const struct link_process process = { config->spec, config->bridge };
+    if (!link_open(config->loop, config->links, &process, &events, c, &c->link, err)) {
         free(c);
         return false;
     }
     c->era = config->era;
+    c->has_bridge = config->bridge;
     c->state = IDLE;
     if (c->era != CLIENT_MODERN)
         greet(c);
@@ -464,6 +494,7 @@ bool client_ask(struct peer_client *c, const struct client_request *r,
         return false;
     c->done = done;
     c->user = user;
+    c->is_renewed = false;
     c->tool = str_copy(r->tool);
     c->arguments = str_copy(r->arguments);
     c->trace = str_copy(r->trace);

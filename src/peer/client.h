@@ -29,8 +29,9 @@ struct peer_client;
 struct client_config {
     uv_loop_t *loop;
     struct link_list *links;
-    const struct command_spec *spec; /* as that of link_open() */
-    enum client_era era;             /* if it is known from before */
+    const struct command_spec *spec;  /* as link_open() wants it, or */
+    const struct bridge_spec *bridge; /* this */
+    enum client_era era;              /* if it is known from before */
 };
 
 MUST_CHECK bool client_open(

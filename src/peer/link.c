@@ -20,9 +20,10 @@
 
 struct peer_link {
     struct peer_link *next;
-    struct link_list *list;  /* NULL: taken off */
-    struct command *command; /* NULL: it has ended */
-    uv_pipe_t in, out, err;  /* as the process has them */
+    struct link_list *list;     /* NULL: taken off */
+    struct command *command;    /* that, or */
+    struct peer_bridge *bridge; /* this runs; both NULL: it has ended */
+    uv_pipe_t in, out, err;     /* as the process has them */
     uv_timer_t timer;
     unsigned open_handles;
     uv_shutdown_t shutdown;
@@ -52,10 +53,15 @@ static void unlist(struct peer_link *l)
     l->list = NULL;
 }
 
+static bool has_process(const struct peer_link *l)
+{
+    return l->command || l->bridge;
+}
+
 /* When its handles and its process are gone. */
 static void free_if_done(struct peer_link *l)
 {
-    if (l->open_handles || l->command)
+    if (l->open_handles || has_process(l))
         return;
     unlist(l);
     lines_finish(&l->lines);
@@ -123,7 +129,7 @@ static void check_end(struct peer_link *l)
 {
     if (!l->events)
         return;
-    if (l->has_eof && !l->command)
+    if (l->has_eof && !has_process(l))
         tell_end(l);
     else if (!uv_is_active((uv_handle_t *)&l->timer))
         uv_timer_start(&l->timer, on_rest, REST_MS, 0);
@@ -146,17 +152,30 @@ static void describe_end(struct peer_link *l, const struct command_result *r)
     }
 }
 
+static void on_process_done(struct peer_link *l)
+{
+    if (l->is_closing) {
+        close_all(l);
+        free_if_done(l);
+    } else {
+        check_end(l);
+    }
+}
+
 static void on_command_done(void *user, const struct command_result *result)
 {
     struct peer_link *l = user;
     l->command = NULL;
-    if (l->is_closing) {
-        close_all(l);
-        free_if_done(l);
-        return;
-    }
     describe_end(l, result);
-    check_end(l);
+    on_process_done(l);
+}
+
+static void on_bridge_done(void *user, int status)
+{
+    struct peer_link *l = user;
+    l->bridge = NULL;
+    helper_describe_status(status, l->how, sizeof(l->how));
+    on_process_done(l);
 }
 
 static void on_alloc(uv_handle_t *handle, size_t wanted UNUSED, uv_buf_t *out)
@@ -238,27 +257,48 @@ static bool make_pipes(int *ours, int *theirs)
     return true;
 }
 
-static bool start(struct peer_link *l, uv_loop_t *loop, const struct command_spec *spec,
-        int *ours, int *theirs, struct error *err)
+static bool start_command(struct peer_link *l, uv_loop_t *loop,
+        const struct command_spec *spec, const int *streams, struct error *err)
 {
     struct command_spec with_streams = *spec;
-    with_streams.streams = theirs;
+    with_streams.streams = streams;
     with_streams.timeout_ms = UINT_MAX; /* who calls it has a clock */
-    if (!make_pipes(ours, theirs))
-        return error_errno(err, errno, "cannot make a pipe");
-    if (!command_start(loop, &with_streams, on_command_done, l, &l->command, err))
+    return command_start(loop, &with_streams, on_command_done, l, &l->command, err);
+}
+
+/* It brings its own pipe for what it says to people. */
+static bool start_bridge(struct peer_link *l, uv_loop_t *loop,
+        const struct bridge_spec *spec, int *ours, const int *theirs, struct error *err)
+{
+    int errors;
+    if (!peer_bridge_start(loop, spec, theirs[0], theirs[1], on_bridge_done, l,
+                &l->bridge, &errors, err))
         return false;
-    open_handles(l, loop, ours);
+    close_fd(&ours[2]);
+    ours[2] = errors;
     return true;
 }
 
-bool link_open(uv_loop_t *loop, struct link_list *list, const struct command_spec *spec,
-        const struct link_events *events, void *user, struct peer_link **out,
-        struct error *err)
+static bool start(struct peer_link *l, uv_loop_t *loop,
+        const struct link_process *process, int *ours, int *theirs, struct error *err)
+{
+    if (!make_pipes(ours, theirs))
+        return error_errno(err, errno, "cannot make a pipe");
+    bool started = process->bridge
+                           ? start_bridge(l, loop, process->bridge, ours, theirs, err)
+                           : start_command(l, loop, process->command, theirs, err);
+    if (started)
+        open_handles(l, loop, ours);
+    return started;
+}
+
+bool link_open(uv_loop_t *loop, struct link_list *list,
+        const struct link_process *process, const struct link_events *events, void *user,
+        struct peer_link **out, struct error *err)
 {
     int ours[] = { -1, -1, -1 }, theirs[] = { -1, -1, -1 };
     struct peer_link *l = xcalloc(1, sizeof(*l));
-    bool started = start(l, loop, spec, ours, theirs, err);
+    bool started = start(l, loop, process, ours, theirs, err);
     for (size_t i = 0; i < 3; i++) {
         close_fd(&ours[i]);
         close_fd(&theirs[i]);
@@ -333,6 +373,8 @@ static void on_close_time(uv_timer_t *timer)
     struct peer_link *l = timer->data;
     if (l->command)
         command_stop(l->command);
+    if (l->bridge)
+        peer_bridge_stop(l->bridge);
     close_handle(&l->in);
     close_handle(&l->timer);
 }
@@ -341,6 +383,7 @@ static void kill_now(struct peer_link *l)
 {
     if (l->command)
         command_kill(TAKE(l->command));
+    peer_bridge_destroy(TAKE(l->bridge));
     l->is_killed = true;
     close_all(l);
 }
@@ -363,7 +406,7 @@ void link_close(struct peer_link *l)
 {
     l->events = NULL;
     l->is_closing = true;
-    if (!l->command) {
+    if (!has_process(l)) {
         close_all(l);
         return;
     }
@@ -378,7 +421,7 @@ size_t links_running(const struct link_list *list)
 {
     size_t count = 0;
     for (const struct peer_link *l = list->first; l; l = l->next)
-        count += l->command != NULL;
+        count += has_process(l);
     return count;
 }
 
@@ -388,12 +431,15 @@ void links_destroy(struct link_list *list)
     for (struct peer_link *l = list->first; l; l = l->next)
         if (l->command)
             command_kill(l->command);
+        else if (l->bridge)
+            peer_bridge_stop(l->bridge);
     while (list->first) {
         struct peer_link *l = list->first;
         unlist(l);
         l->events = NULL;
         l->is_closing = true;
         command_destroy(TAKE(l->command));
+        peer_bridge_destroy(TAKE(l->bridge));
         close_all(l);
     }
 }

@@ -2,14 +2,15 @@
  * link.h - a server's process and the pipes to it: lines out, lines in.
  *
  * The process is started by paddock-launch and is the root of a tree of its own, all of
- * which ends with the link.  What it writes on stderr is kept, a bounded part of it, for
- * the text that tells its end.
+ * which ends with the link; or it is paddock-bridge, for a server that has a URL.  What
+ * it writes on stderr is kept, a bounded part of it, for the text that tells its end.
  */
 #ifndef PEER_LINK_H
 #define PEER_LINK_H
 
 #include "base/lines.h"
 #include "broker/command.h"
+#include "peer/bridge-start.h"
 
 /* Those that are closing keep their processes for some seconds; more than this, and the
  * oldest are killed at once. */
@@ -31,10 +32,15 @@ struct link_events {
     void (*ended)(void *user, struct str how);
 };
 
-/* `spec` is borrowed for the call: how the process is run, apart from its streams and its
- * time.  `events` is borrowed for good. */
+/* One of the two. */
+struct link_process {
+    const struct command_spec *command; /* apart from its streams and its time */
+    const struct bridge_spec *bridge;
+};
+
+/* `process` is borrowed for the call, `events` for good. */
 MUST_CHECK bool link_open(uv_loop_t *loop, struct link_list *list,
-        const struct command_spec *spec, const struct link_events *events, void *user,
+        const struct link_process *process, const struct link_events *events, void *user,
         struct peer_link **out, struct error *err);
 
 /* Send `bytes`, which it takes over.  False: the process does not read any more, and not

@@ -281,11 +281,18 @@ static struct command_spec spec_of(
 static bool open_client(struct peer_call *c, struct error *err)
 {
     const struct peers *p = c->owner;
+    const struct peer_definition *d = c->peer->definition;
     auto_arena *arena = arena_create();
-    const struct command_spec spec = spec_of(p, c->peer->definition, arena);
+    const struct bridge_spec bridge = { p->config.bridge, d };
+    if (d->url && !p->config.bridge)
+        return error_set(err, ERR_NOT_FOUND, "the program 'paddock-bridge' is missing");
+    struct command_spec spec = { .launcher = NULL };
+    if (!d->url)
+        spec = spec_of(p, d, arena);
     const struct client_config config = { .loop = p->config.loop,
         .links = &c->owner->links,
-        .spec = &spec,
+        .spec = d->url ? NULL : &spec,
+        .bridge = d->url ? &bridge : NULL,
         .era = c->peer->era };
     return client_open(&config, &c->client, err);
 }
