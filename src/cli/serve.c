@@ -146,7 +146,7 @@ static struct door *open_door(struct serve *s, const struct serve_config *config
         .paths = config->paths,
         .commands = config->commands,
         .audit = config->audit,
-        .pipes_only = true };
+        .for_shell = true };
     return door_create(&door);
 }
 

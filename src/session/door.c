@@ -308,7 +308,7 @@ static bool decide(const struct door_line *r, const struct door_request *request
                                 "program to .pyddock/pyddock.toml."));
         return false;
     }
-    return (!streams || !refuse_streams(streams, !config->pipes_only, why)) &&
+    return (!streams || !refuse_streams(streams, !config->for_shell, why)) &&
            command_decide(config->commands, &request->command, arena, plan, why);
 }
 
@@ -359,9 +359,10 @@ static void start(struct door_line *r, const struct door_request *request,
 
 static bool is_too_much(const struct door_line *r, struct buf *why)
 {
+    size_t most = r->owner->config.for_shell ? DOOR_MAX_OF_SHELL : DOOR_MAX_COMMANDS;
     if (r->rests)
         buf_add(why, STR("the call is over"));
-    else if (r->count >= DOOR_MAX_COMMANDS)
+    else if (r->count >= most)
         buf_addf(why, "%zu commands of this call run already; wait for one to end",
                 r->count);
     else if (r->requests - r->asks > DOOR_MAX_REQUESTS)

@@ -15,7 +15,9 @@
 
 #include <uv.h>
 
-#define DOOR_MAX_COMMANDS 16    /* at once, of one call */
+#define DOOR_MAX_COMMANDS 16 /* at once, of one call */
+#define DOOR_MAX_OF_SHELL \
+    64 /* the same, of a shell: a job has as many as it has stages */
 #define DOOR_MAX_REQUESTS 20000 /* of one call, granted or not */
 #define DOOR_MAX_ASKS     20000 /* of one call: what would be granted */
 
@@ -31,7 +33,7 @@ struct door_config {
     const struct path_policy *paths;
     const struct command_policy *commands;
     struct audit *audit; /* told of each decision; NULL: nobody is */
-    bool pipes_only;     /* streams are pipes or devices like /dev/null, and no files */
+    bool for_shell;      /* streams are pipes or devices like /dev/null, and no files */
 };
 
 struct door *door_create(const struct door_config *config);

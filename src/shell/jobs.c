@@ -5,11 +5,61 @@
 
 #define MAX_RUNNING 64 /* more are waited for, oldest first */
 
+static void take_from_waiting(struct shell *session, struct turn *turn)
+{
+    struct turn **at = &session->waiting_turns;
+    while (*at && *at != turn)
+        at = &(*at)->next;
+    if (*at)
+        *at = turn->next;
+}
+
+static void grant(struct shell *session)
+{
+    struct turn *turn;
+    while ((turn = session->waiting_turns) &&
+            session->turns_taken < JOBS_MAX_WITH_PROGRAMS) {
+        session->waiting_turns = turn->next;
+        turn->is_taken = true;
+        session->turns_taken++;
+    }
+}
+
+bool job_take_turn(struct shell *sh)
+{
+    struct shell *session = sh->session;
+    struct turn *turn = sh->turn;
+    if (!turn || turn->is_taken)
+        return true;
+    if (!turn->waiters) {
+        struct turn **at = &session->waiting_turns;
+        while (*at)
+            at = &(*at)->next;
+        *at = turn;
+        turn->next = NULL;
+        grant(session);
+    }
+    turn->waiters++;
+    bool taken = turn->is_taken || sched_wait(sh->sched, &turn->is_taken);
+    if (!--turn->waiters && !taken && !turn->is_taken)
+        take_from_waiting(session, turn);
+    return taken;
+}
+
+static void give_turn(struct shell *session, struct turn *turn)
+{
+    if (!turn->is_taken)
+        return;
+    session->turns_taken--;
+    grant(session);
+}
+
 static int job_main(void *arg)
 {
     struct job *job = arg;
     exec_node(job->sub, job->node);
     int status = exec_end_subshell(job->sub);
+    give_turn(job->sub->session, &job->turn);
     shell_free(job->sub);
     job->sub = NULL;
     return status;
@@ -82,6 +132,8 @@ int exec_background(struct shell *sh, const struct node *n)
     struct job *job = xcalloc(1, sizeof(*job));
     job->sub = shell_fork(sh);
     exec_leave(sh);
+    if (!job->sub->turn)
+        job->sub->turn = &job->turn;
     exec_own_frames(job->sub);
     shell_set_fd(job->sub, 0, stream_null());
     job->node = n->pair.a;

@@ -66,8 +66,6 @@ struct programs {
     const struct str *files; /* where the programs are that are known by their names */
     size_t file_count;
     struct str root; /* a program below it is known by its path from there */
-    size_t count;    /* of those that run */
-    bool has_room;   /* set when one has ended */
     int64_t stop_ms; /* of the shell: until when it waits for those it stops; 0: none */
 };
 

@@ -1,5 +1,6 @@
 /* A real program as a command: its pipes, who fills and empties them, its end. */
 #include "shell/exec.h"
+#include "shell/jobs.h"
 #include "shell/program.h"
 
 #include <errno.h>
@@ -339,27 +340,18 @@ static bool tell_answer(struct run *r, int *status)
     return true;
 }
 
-/* Until it is answered, which may take the end of another one.  0, an errno, or
- * ECANCELED. */
+/* Until it is answered.  0, an errno, or ECANCELED. */
 static int ask(struct run *r, int argc, char **argv)
 {
-    struct programs *p = r->programs;
-    for (;;) {
-        p->has_room = false;
-        int error = start(r, argc, argv);
-        if (error)
-            return error;
-        if (!await(r, &r->program->is_answered)) {
-            stop(r);
-            return ECANCELED;
-        }
-        bool is_full = r->program->state == PROGRAM_FAILED && r->program->error == EAGAIN;
-        if (!is_full || !p->count)
-            return 0;
-        p->ops->forget(p, TAKE(r->program));
-        if (!await(r, &p->has_room))
-            return ECANCELED;
-    }
+    if (!job_take_turn(r->sh))
+        return ECANCELED;
+    int error = start(r, argc, argv);
+    if (error)
+        return error;
+    if (await(r, &r->program->is_answered))
+        return 0;
+    stop(r);
+    return ECANCELED;
 }
 
 static bool run(struct run *r, int argc, char **argv, int *status)

@@ -124,6 +124,13 @@ struct job;
 struct programs;
 struct substitution;
 
+/* A background job's leave to have programs, shared by all that is part of the job. */
+struct turn {
+    struct turn *next; /* among those that wait */
+    bool is_taken;
+    unsigned waiters;
+};
+
 struct shell {
     struct vfs *vfs;
     struct sched *sched;
@@ -187,6 +194,9 @@ struct shell {
     bool called_exit;                   /* the flow is FLOW_EXIT because of `exit` */
     bool keep_redirects;                /* `exec` without a command: do not restore */
     struct job *jobs;                   /* jobs.c; of this shell alone */
+    struct turn *turn;                  /* of the job that this is part of; NULL: none */
+    struct turn *waiting_turns;         /* of the session, the longest waiting first */
+    size_t turns_taken;                 /* of the session */
     struct substitution *substitutions; /* alive until the command ends */
     struct substitution *lingering;     /* those that `exec` kept open */
     int trace_level; /* nested $( ): how many + before what `set -x` shows */

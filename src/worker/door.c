@@ -112,12 +112,6 @@ static void take_reply(struct door *d, const json_t *reply)
         keep_rule(d, h->program.text);
     if (h->program.state == PROGRAM_ALLOWED)
         d->known[d->known_count++ % KNOWN] = h->digest;
-    if (h->program.state == PROGRAM_RUNS)
-        d->programs.count++;
-    if (h->program.state == PROGRAM_ENDED) {
-        d->programs.count--;
-        d->programs.has_room = true;
-    }
     if (h->is_forgotten && h->program.has_ended)
         destroy(d, h);
 }
@@ -125,8 +119,6 @@ static void take_reply(struct door *d, const json_t *reply)
 static void break_off(struct door *d)
 {
     d->is_broken = true;
-    d->programs.count = 0;
-    d->programs.has_room = true; /* for the answer that there is none */
     for (struct handle *h = d->handles; h; h = h->next) {
         struct program *p = &h->program;
         if (!p->is_answered) {
@@ -304,7 +296,6 @@ void door_end_call(struct door *d)
         return;
     while (d->handles)
         destroy(d, d->handles);
-    d->programs.count = 0;
     d->known_count = 0;
     free(TAKE(d->rule));
 }

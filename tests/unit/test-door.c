@@ -504,27 +504,38 @@ static void test_descriptors(void **state UNUSED)
     end(&f);
 }
 
+static void check_too_many(struct fixture *f, int most)
+{
+    char json[128];
+    for (int i = 1; i <= most; i++) {
+        snprintf(json, sizeof(json),
+                "{\"spawn\":%d,\"argv\":[\"sh\",\"-c\",\"sleep 100\"]}", i);
+        request(f, json, NULL);
+        expect_part(f, "\"started\":true");
+    }
+    snprintf(json, sizeof(json), "{\"spawn\":%d,\"argv\":[\"env\"]}", most + 1);
+    request(f, json, NULL);
+    expect_part(f, "\"errno\":11,\"text\":\"");
+    snprintf(json, sizeof(json), "%d commands of this call run already", most);
+    assert_non_null(strstr(f->reply, json));
+    send_signal(f, 3, SIGKILL);
+    expect(f, "{\"id\":3,\"ended\":9,\"notes\":\"\"}");
+    snprintf(json, sizeof(json), "{\"spawn\":%d,\"argv\":[\"env\"]}", most + 2);
+    request(f, json, NULL);
+    expect_part(f, "\"started\":true");
+}
+
+static void open_shell(struct fixture *f);
+
 static void test_too_many(void **state UNUSED)
 {
     struct fixture f;
-    char json[128];
     begin(&f);
-    for (int i = 1; i <= DOOR_MAX_COMMANDS; i++) {
-        snprintf(json, sizeof(json),
-                "{\"spawn\":%d,\"argv\":[\"sh\",\"-c\",\"sleep 100\"]}", i);
-        request(&f, json, NULL);
-        expect_part(&f, "\"started\":true");
-    }
-    snprintf(json, sizeof(json), "{\"spawn\":%d,\"argv\":[\"env\"]}",
-            DOOR_MAX_COMMANDS + 1);
-    request(&f, json, NULL);
-    expect_part(&f, "\"errno\":11,\"text\":\"16 commands of this call run already");
-    send_signal(&f, 3, SIGKILL);
-    expect(&f, "{\"id\":3,\"ended\":9,\"notes\":\"\"}");
-    snprintf(json, sizeof(json), "{\"spawn\":%d,\"argv\":[\"env\"]}",
-            DOOR_MAX_COMMANDS + 2);
-    request(&f, json, NULL);
-    expect_part(&f, "\"started\":true");
+    check_too_many(&f, DOOR_MAX_COMMANDS);
+    end(&f);
+    begin(&f);
+    open_shell(&f);
+    check_too_many(&f, DOOR_MAX_OF_SHELL);
     end(&f);
     assert_int_equal(waitpid(-1, NULL, WNOHANG), -1); /* nobody is left */
 }
@@ -626,22 +637,28 @@ static void test_calls(void **state UNUSED)
     end(&f);
 }
 
+/* As the door of a shell, and not of a snippet. */
+static void open_shell(struct fixture *f)
+{
+    struct door_config config = { .loop = &f->loop,
+        .launcher = TEST_LAUNCHER,
+        .policy = &f->world.policy,
+        .paths = f->world.paths,
+        .commands = f->world.commands,
+        .for_shell = true };
+    door_close(f->run);
+    door_destroy(f->broker);
+    close_fd(&f->fd);
+    f->broker = door_create(&config);
+    open_run(f);
+}
+
 /* A shell's files pass its own gate, so that no descriptor of one gets by. */
-static void test_pipes_only(void **state UNUSED)
+static void test_for_shell(void **state UNUSED)
 {
     struct fixture f;
     begin(&f);
-    struct door_config config = { .loop = &f.loop,
-        .launcher = TEST_LAUNCHER,
-        .policy = &f.world.policy,
-        .paths = f.world.paths,
-        .commands = f.world.commands,
-        .pipes_only = true };
-    door_close(f.run);
-    door_destroy(f.broker);
-    close_fd(&f.fd);
-    f.broker = door_create(&config);
-    open_run(&f);
+    open_shell(&f);
     auto_fd int file = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
     request(&f, SH(1, "exit 0"), (int[]){ file, f.null[1], f.null[2] });
     expect_part(&f, "\"refused\":\"stdin of a command cannot be a file of its own");
@@ -789,7 +806,7 @@ int main(void)
         cmocka_unit_test(test_death),
         cmocka_unit_test(test_time_is_over),
         cmocka_unit_test(test_calls),
-        cmocka_unit_test(test_pipes_only),
+        cmocka_unit_test(test_for_shell),
         cmocka_unit_test(test_ask),
         cmocka_unit_test(test_ask_malformed),
         cmocka_unit_test(test_ask_flood),

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #define MEMORY ((uint64_t)64 << 20)
-#define MOST   3 /* programs at once */
+#define MOST   20 /* programs at once */
 
 struct child {
     struct program program;
@@ -25,9 +25,9 @@ struct child {
 struct starter {
     struct programs programs;
     struct child *children;
-    char asked[256]; /* the last arguments and variables */
-    unsigned asks;   /* what would be started, and was not */
-    unsigned started;
+    char asked[256];                 /* the last arguments and variables */
+    unsigned asks;                   /* what would be started, and was not */
+    unsigned started, running, most; /* in all; now; at once */
 };
 
 struct session {
@@ -42,8 +42,8 @@ static void set_state(struct starter *s, struct program *p, enum program_state s
     p->state = state;
     p->is_answered = true;
     p->has_ended = state != PROGRAM_RUNS;
-    if (state == PROGRAM_RUNS)
-        s->programs.count++;
+    if (state == PROGRAM_RUNS && ++s->running > s->most)
+        s->most = s->running;
 }
 
 static void exec_child(const struct program_request *r)
@@ -98,7 +98,7 @@ static int start(
         set_state(s, &c->program, PROGRAM_REFUSED);
     } else if (!strncmp(r->argv[0], "un", 2) || strchr(r->argv[0], '/')) {
         set_state(s, &c->program, PROGRAM_UNKNOWN);
-    } else if (s->programs.count >= MOST) {
+    } else if (s->running >= MOST) {
         c->program.error = EAGAIN;
         set_state(s, &c->program, PROGRAM_FAILED);
     } else {
@@ -138,8 +138,7 @@ static void reap(struct starter *s, struct child *c)
         close(event.data.fd);
     set_state(s, &c->program, PROGRAM_ENDED);
     c->program.notes = xstrdup("");
-    s->programs.count--;
-    s->programs.has_room = true;
+    s->running--;
 }
 
 static void take(struct programs *programs)
@@ -452,6 +451,55 @@ static void on_alarm(int number UNUSED)
     flag = BUDGET_TIME;
 }
 
+/* More jobs than may have programs at once: in their order, and none waits for ever,
+ * whatever waits for what in a job. */
+static void test_turns(void **state UNUSED)
+{
+    static const struct {
+        const char *text, *out;
+    } runs[] = {
+        { "for i in {1..40}; do command -p true & done; wait; echo end", "end\n" },
+        { "for i in {1..40}; do command -p sleep 0.01; done & wait; echo end", "end\n" },
+        { "for i in {1..18}; do command -p cat <<<$i & done | sort -n | tail -n 1",
+                "18\n" },
+        { "for i in {1..40}; do { for k in 1 2; do command -p true & done; wait; } & "
+          "done; "
+          "wait; echo end",
+                "end\n" },
+        { "for i in {1..30}; do command -p true & (kill $!); done; wait; echo end",
+                "end\n" },
+        { "for i in {1..20}; do timeout 0.01 command -p sleep 9 & done; wait; echo end",
+                "end\n" },
+        { "for i in {1..20}; do echo $i & done | sort -n | tail -n 1", "20\n" },
+    };
+    struct session s;
+    begin(&s);
+    for (size_t i = 0; i < ARRAY_LEN(runs); i++) {
+        s.starter.most = 0;
+        expect(&s, runs[i].text, 0, runs[i].out);
+        assert_in_range(s.starter.most, 0, MOST);
+    }
+    end(&s);
+}
+
+/* One pipeline is not told to wait for itself: what is too much is said. */
+static void test_too_many(void **state UNUSED)
+{
+    struct session s;
+    struct buf text = BUF(4096);
+    begin(&s);
+    buf_add(&text, STR("echo x"));
+    for (int i = 0; i < MOST; i++)
+        buf_add(&text, STR(" | command -p cat"));
+    expect(&s, text.data, 0, "x\n");
+    buf_add(&text, STR(" | command -p cat; echo ${PIPESTATUS[@]}"));
+    run_with(&s, text.data, NULL);
+    assert_non_null(strstr(s.out.data, "126"));
+    assert_string_equal(s.err.data, "paddock: cat: Resource temporarily unavailable\n");
+    buf_finish(&text);
+    end(&s);
+}
+
 /* The time of a call is up: all of it ends, and soon. */
 static void test_time(void **state UNUSED)
 {
@@ -485,6 +533,8 @@ int main(void)
         cmocka_unit_test(test_not_early),
         cmocka_unit_test(test_not_asked),
         cmocka_unit_test(test_requests),
+        cmocka_unit_test(test_turns),
+        cmocka_unit_test(test_too_many),
         cmocka_unit_test(test_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
