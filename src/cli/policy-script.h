@@ -22,8 +22,9 @@ struct policy_script {
 /* The exit status: 0 if nothing in it would be refused. */
 int policy_script_test(const struct policy_script *s, struct arena *arena);
 
-/* policy.c: what it says of one question, for both. */
+/* policy.c: what it says of one question, for all. */
 json_t *policy_refusal_json(const struct refusal *why);
+int policy_report_refusal(bool json, const struct refusal *why); /* the exit status */
 
 /* The rule of `section` that let a command with these arguments through. */
 void policy_write_rule(const struct policy_shell *section, const struct str *args,

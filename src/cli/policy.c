@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "cli/cli.h"
 #include "cli/flags.h"
+#include "cli/policy-mcp.h"
 #include "cli/policy-script.h"
 #include "policy/command.h"
 #include "policy/config/config.h"
@@ -26,6 +27,8 @@ static const char usage[] =
         "       paddock policy test  [--workspace DIR] [--json] --write PATH\n"
         "       paddock policy test  [--workspace DIR] [--json] [--cwd DIR] --script "
         "FILE\n"
+        "       paddock policy test  [--workspace DIR] [--json] --mcp SERVER TOOL "
+        "[JSON]\n"
         "\n"
         "show   prints the policy in force as TOML, each line with where it is set\n"
         "check  reads it and says what is wrong; the status is 0 if nothing is\n"
@@ -34,11 +37,12 @@ static const char usage[] =
         "       --script asks for each command and redirect of a shell script ('-': "
         "from\n"
         "       standard input); the status is 0 if none of them is refused\n"
+        "       --mcp asks for a call of another MCP server with these arguments\n"
         "\n"
         "The workspace is the current folder unless --workspace names one.\n";
 
 struct options {
-    const char *verb, *workspace, *cwd, *read, *write, *script;
+    const char *verb, *workspace, *cwd, *read, *write, *script, *mcp;
     bool json;
     struct str *words; /* of the command, then NAME=VALUE: room for all of argv */
     size_t word_count;
@@ -76,6 +80,12 @@ static bool set_script(void *user, const char *value, struct error *err UNUSED)
     return true;
 }
 
+static bool set_mcp(void *user, const char *value, struct error *err UNUSED)
+{
+    ((struct options *)user)->mcp = value;
+    return true;
+}
+
 static bool set_env(void *user, const char *value, struct error *err)
 {
     struct options *o = user;
@@ -107,6 +117,7 @@ static const struct flag table[] = {
     { "--env", true, set_env },
     { "--help", false, NULL },
     { "--json", false, set_json },
+    { "--mcp", true, set_mcp },
     { "--read", true, set_read },
     { "--script", true, set_script },
     { "--workspace", true, set_workspace },
@@ -122,12 +133,16 @@ void policy_print_json(json_t *value)
     json_decref(value);
 }
 
+/* As a server has it: what the definitions of other servers protect is protected. */
 static bool load(const struct options *o, struct arena *arena, struct policy **out,
-        struct error *err)
+        struct peer_definitions *servers, struct error *err)
 {
     const struct config_request request = { .workspace = o->workspace,
         .home = getenv("HOME") };
-    return config_load(&request, arena, out, err);
+    if (!config_load(&request, arena, out, err))
+        return false;
+    peer_definitions_load(*out, request.home, environ, arena, servers);
+    return true;
 }
 
 static int show(const struct options *o)
@@ -135,8 +150,9 @@ static int show(const struct options *o)
     auto_arena *arena = arena_create();
     auto_buf text = BUF(MAX_TEXT);
     struct policy *policy;
+    struct peer_definitions servers;
     struct error err = { 0 };
-    if (!load(o, arena, &policy, &err))
+    if (!load(o, arena, &policy, &servers, &err))
         return cli_fail(NAME, 1, &err);
     config_show(policy, &text);
     cli_print(buf_str(&text));
@@ -163,7 +179,35 @@ static json_t *sections_json(const struct policy *policy)
     return list;
 }
 
-static void print_check(const struct policy *policy)
+/* Those that may be called: by name, and where their definition stands. */
+static json_t *servers_json(const struct peer_definitions *servers)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < servers->count; i++) {
+        const struct peer_definition *d = &servers->items[i];
+        json_array_append_new(
+                list, json_pack("{s:o, s:s, s:i, s:s?, s:s?}", "name", json_text(d->name),
+                              "file", d->origin.file, "line", (int)d->origin.line,
+                              "program", d->program, "url", d->url));
+    }
+    return list;
+}
+
+static void print_servers(const struct peer_definitions *servers, struct buf *out)
+{
+    for (size_t i = 0; i < servers->count; i++) {
+        const struct peer_definition *d = &servers->items[i];
+        auto_buf line = BUF(MAX_TEXT);
+        buf_addf(&line, "server:    %.*s: %s ", STR_ARG(d->name),
+                d->program ? d->program : d->url);
+        origin_write(&d->origin, &line);
+        buf_add_shown(out, buf_str(&line));
+        buf_addc(out, '\n');
+    }
+}
+
+static void print_check(
+        const struct policy *policy, const struct peer_definitions *servers)
 {
     auto_buf text = BUF(MAX_TEXT);
     buf_addf(&text, "workspace: %.*s\npolicy:    %s%s%s\n", STR_ARG(policy->workspace),
@@ -173,6 +217,7 @@ static void print_check(const struct policy *policy)
     for (size_t i = 0; i < policy->shell_count; i++)
         buf_addf(&text, "%s%.*s", i ? ", " : " ", STR_ARG(policy->shells[i].name));
     buf_addf(&text, "%s\n", policy->shell_count ? "" : " none");
+    print_servers(servers, &text);
     for (size_t i = 0; i < policy->warnings.count; i++) {
         const struct policy_text *one = &policy->warnings.items[i];
         buf_addf(&text, "warning:   %s:%u: %.*s\n", one->origin.file, one->origin.line,
@@ -185,21 +230,22 @@ static int check(const struct options *o)
 {
     auto_arena *arena = arena_create();
     struct policy *policy;
+    struct peer_definitions servers;
     struct error err = { 0 };
-    if (!load(o, arena, &policy, &err)) {
+    if (!load(o, arena, &policy, &servers, &err)) {
         if (o->json)
             policy_print_json(json_pack(
                     "{s:b, s:o}", "ok", false, "error", json_text(str_of(err.message))));
         return o->json ? 1 : cli_fail(NAME, 1, &err);
     }
     if (!o->json) {
-        print_check(policy);
+        print_check(policy, &servers);
         return 0;
     }
-    policy_print_json(json_pack("{s:b, s:o, s:s, s:s?, s:o, s:o}", "ok", true,
+    policy_print_json(json_pack("{s:b, s:o, s:s, s:s?, s:o, s:o, s:o}", "ok", true,
             "workspace", json_text(policy->workspace), "base", policy->base, "overlay",
-            policy->overlay, "commands", sections_json(policy), "warnings",
-            warnings_json(policy)));
+            policy->overlay, "commands", sections_json(policy), "servers",
+            servers_json(&servers), "warnings", warnings_json(policy)));
     return 0;
 }
 
@@ -211,10 +257,10 @@ json_t *policy_refusal_json(const struct refusal *why)
             (int)why->origin.line, "hint", json_text(buf_str(&why->hint)));
 }
 
-static int report_refusal(const struct options *o, const struct refusal *why)
+int policy_report_refusal(bool json, const struct refusal *why)
 {
     auto_buf text = BUF(MAX_TEXT);
-    if (o->json) {
+    if (json) {
         policy_print_json(policy_refusal_json(why));
         return 1;
     }
@@ -377,7 +423,7 @@ static int test_command(const struct options *o, const struct policy *policy,
     auto_refusal why;
     refusal_init(&why);
     if (!command_decide(commands, &request, arena, &plan, &why))
-        return report_refusal(o, &why);
+        return policy_report_refusal(o->json, &why);
     json_t *report = plan_json(o, &plan);
     const struct origin origin = { json_string_value(json_object_get(report, "file")),
         (unsigned)json_integer_value(json_object_get(report, "line")) };
@@ -404,7 +450,7 @@ static int test_path(const struct options *o, const struct policy *policy,
         return cli_fail(NAME, 1, &err);
     }
     if (!path_allowed(paths, place.path, o->read ? PATH_READ : PATH_WRITE, &why))
-        return report_refusal(o, &why);
+        return policy_report_refusal(o->json, &why);
     if (o->json) {
         policy_print_json(
                 json_pack("{s:b, s:o}", "allowed", true, "path", json_text(place.path)));
@@ -427,25 +473,49 @@ static int test_script(const struct options *o, const struct policy *policy,
     return policy_script_test(&script, arena);
 }
 
+static int test_mcp(const struct options *o, const struct policy *policy,
+        const struct peer_definitions *servers)
+{
+    const struct policy_mcp_call call = { .server = str_of(o->mcp),
+        .tool = o->words[0],
+        .arguments = o->word_count > 1 ? o->words[1] : STR("{}"),
+        .json = o->json,
+        .policy = policy,
+        .servers = servers };
+    return policy_mcp_test(&call);
+}
+
+/* Is it one question, and nothing with it that belongs to another one? */
+static bool check_question(const struct options *o, struct error *err)
+{
+    unsigned questions = (o->read != NULL) + (o->write != NULL) + (o->script != NULL) +
+                         (o->mcp != NULL) + (!o->mcp && o->word_count > 0);
+    if (questions != 1)
+        return error_set(err, ERR_INVALID,
+                "one question: -- COMMAND [ARGUMENT]..., --read PATH, --write PATH, "
+                "--script FILE or --mcp SERVER TOOL [JSON]");
+    if (o->script && o->env_count)
+        return error_set(err, ERR_INVALID, "--env is for one command, not for a script");
+    if (o->mcp && (o->env_count || o->cwd))
+        return error_set(err, ERR_INVALID, "--env and --cwd are for a command");
+    if (o->mcp && (!o->word_count || o->word_count > 2))
+        return error_set(err, ERR_INVALID,
+                "--mcp takes SERVER TOOL, and the arguments as one word of JSON");
+    return true;
+}
+
 static int test(const struct options *o)
 {
     auto_arena *arena = arena_create();
     struct policy *policy;
+    struct peer_definitions servers;
     struct error err = { 0 };
-    unsigned questions = (o->read != NULL) + (o->write != NULL) + (o->script != NULL) +
-                         (o->word_count > 0);
-    if (questions != 1) {
-        error_set(&err, ERR_INVALID,
-                "one question: -- COMMAND [ARGUMENT]..., --read PATH, --write PATH or "
-                "--script FILE");
+    if (!check_question(o, &err))
         return cli_fail(NAME, 2, &err);
-    }
-    if (o->script && o->env_count) {
-        error_set(&err, ERR_INVALID, "--env is for one command, not for a script");
-        return cli_fail(NAME, 2, &err);
-    }
-    if (!load(o, arena, &policy, &err))
+    if (!load(o, arena, &policy, &servers, &err))
         return cli_fail(NAME, 1, &err);
+    if (o->mcp)
+        return test_mcp(o, policy, &servers);
     struct path_policy *paths = path_policy_create(policy, arena);
     if (o->script)
         return test_script(o, policy, paths, arena);
@@ -462,7 +532,8 @@ static int run_verb(const struct options *o)
         return test(o);
     if (strcmp(verb, "show") != 0 && strcmp(verb, "check") != 0)
         error_set(&err, ERR_INVALID, "show, check or test; see --help");
-    else if (o->word_count || o->read || o->write || o->script || o->cwd || o->env_count)
+    else if (o->word_count || o->read || o->write || o->script || o->mcp || o->cwd ||
+             o->env_count)
         error_set(&err, ERR_INVALID, "that is a question for test; see --help");
     if (err.code)
         return cli_fail(NAME, 2, &err);

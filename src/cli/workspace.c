@@ -124,6 +124,7 @@ bool workspace_open(const struct workspace_request *request, struct arena *arena
     *w = (struct workspace){ .audit = NULL };
     if (!is_folder(request->folder, err) || !config_load(&config, arena, &w->policy, err))
         return false;
+    peer_definitions_load(w->policy, config.home, environ, arena, &w->servers);
     report_warnings(w->policy);
     create_temporary_folder(arena_cstr(arena, w->policy->workspace_real));
     w->paths = path_policy_create(w->policy, arena);
@@ -164,7 +165,8 @@ static bool serve(const struct workspace_options *o, struct error *err)
                 .without = adds_shell ? "edit" : NULL,
                 .only = o->only,
                 .host_view = true,
-                .policy = w.policy },
+                .policy = w.policy,
+                .servers = &w.servers },
         .paths = w.paths,
         .commands = w.commands,
         .python = &python,

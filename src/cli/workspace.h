@@ -5,6 +5,7 @@
 #ifndef CLI_WORKSPACE_H
 #define CLI_WORKSPACE_H
 
+#include "peer/definition.h"
 #include "policy/setup.h"
 #include "tool/tool.h"
 
@@ -19,11 +20,13 @@ struct workspace {
     struct policy *policy;
     struct path_policy *paths;
     struct command_policy *commands;
-    struct audit *audit;    /* or NULL; the caller closes it */
-    struct setup_root root; /* the machine; the caller closes its descriptor */
+    struct peer_definitions servers; /* other MCP servers that may be called */
+    struct audit *audit;             /* or NULL; the caller closes it */
+    struct setup_root root;          /* the machine; the caller closes its descriptor */
 };
 
-/* Read the policy, whose warnings are told, make .pyddock/tmp, and open the logs. */
+/* Read the policy and the definitions of other servers, whose warnings are told, make
+ * .pyddock/tmp, and open the logs. */
 MUST_CHECK bool workspace_open(const struct workspace_request *request,
         struct arena *arena, struct workspace *out, struct error *err);
 

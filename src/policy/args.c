@@ -50,6 +50,8 @@ static const char *protected_name(enum protected_kind kind)
         return "belongs to this program and is write-protected";
     case PROTECTED_LOG:
         return "is a log of this program, which is write-protected";
+    case PROTECTED_SERVER:
+        return "is where an MCP server is started from, which is write-protected";
     }
     return "";
 }

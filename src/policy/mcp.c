@@ -42,10 +42,19 @@ static const struct policy_mcp_tool *find_tool(
     return NULL;
 }
 
+const struct policy_mcp_tool *mcp_find_tool(
+        const struct policy_mcp *section, struct str tool)
+{
+    if (!is_name(tool))
+        return NULL;
+    const struct policy_mcp_tool *deny = find_tool(section, tool, false);
+    return deny ? deny : find_tool(section, tool, true);
+}
+
 bool mcp_offers(const struct policy_mcp *section, struct str tool)
 {
-    return is_name(tool) && !find_tool(section, tool, false) &&
-           find_tool(section, tool, true);
+    const struct policy_mcp_tool *decides = mcp_find_tool(section, tool);
+    return decides && decides->allowed;
 }
 
 /* The names that may be given for a section, as many as find room. */
@@ -151,12 +160,9 @@ static void write_rule(
 static bool decide_tool(const struct policy *p, const struct policy_mcp *section,
         struct str tool, struct refusal *why)
 {
-    const struct policy_mcp_tool *deny = NULL;
-    if (is_name(tool)) {
-        deny = find_tool(section, tool, false);
-        if (!deny && find_tool(section, tool, true))
-            return true;
-    }
+    const struct policy_mcp_tool *deny = mcp_find_tool(section, tool);
+    if (deny && deny->allowed)
+        return true;
     begin_tool(why, "mcp-tool", deny ? &deny->regex.origin : &section->origin, section,
             tool);
     if (deny) {

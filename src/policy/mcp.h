@@ -14,6 +14,10 @@
 /* The section, or NULL. */
 const struct policy_mcp *mcp_find_section(const struct policy *p, struct str server);
 
+/* The pattern that decides about the name, or NULL: none matches. */
+const struct policy_mcp_tool *mcp_find_tool(
+        const struct policy_mcp *section, struct str tool);
+
 /* Whether the patterns for names let it be called. */
 bool mcp_offers(const struct policy_mcp *section, struct str tool);
 

@@ -10,6 +10,7 @@ static const char *const kind_names[] = {
     [PROTECTED_SCRIPTS] = "scripts",
     [PROTECTED_PROGRAM] = "program",
     [PROTECTED_LOG] = "log",
+    [PROTECTED_SERVER] = "server",
 };
 
 static json_t *roots_json(const struct policy_path *roots, size_t count)

@@ -152,6 +152,8 @@ static const char *protected_text(enum protected_kind kind)
         return "it belongs to this program";
     case PROTECTED_LOG:
         return "it is the log of this program";
+    case PROTECTED_SERVER:
+        return "an MCP server of a section [mcp.NAME] is started from there";
     }
     return "";
 }

@@ -82,6 +82,7 @@ enum protected_kind {
     PROTECTED_SCRIPTS, /* programs of a path-like [shell.*] command lie there */
     PROTECTED_PROGRAM, /* paddock's own files */
     PROTECTED_LOG,     /* the debug log, a file in .pyddock/tmp */
+    PROTECTED_SERVER,  /* the program of an MCP server, and files that it is given */
 };
 
 struct policy_protected {
@@ -219,7 +220,7 @@ struct policy {
     struct policy_guard *guards;
     size_t guard_count;
     struct policy_protected *protected;
-    size_t protected_count;
+    size_t protected_count, protected_cap; /* protect.h adds to it */
     struct policy_texts block_calls, block_attributes;
     struct policy_audit *audit;
     size_t audit_count;

@@ -3,6 +3,7 @@
 #include "command-names.h"
 #include "policy/command.h"
 #include "tool/describe-python.h"
+#include "tool/describe-servers.h"
 
 void describe_seconds(double seconds, struct buf *out)
 {
@@ -12,14 +13,15 @@ void describe_seconds(double seconds, struct buf *out)
 }
 
 static void write_commands(
-        const struct policy *policy UNUSED, size_t room UNUSED, struct buf *out)
+        const struct described *what UNUSED, size_t room UNUSED, struct buf *out)
 {
     buf_add(out, STR(COMMAND_NAMES));
 }
 
 /* The names of the sections, as many as find room. */
-static void write_programs(const struct policy *policy, size_t room, struct buf *out)
+static void write_programs(const struct described *what, size_t room, struct buf *out)
 {
+    const struct policy *policy = what->policy;
     static const char also[] = ". Where a builtin has the name, write 'command -p NAME'.";
     static const size_t note = sizeof(", ... 1000 more");
     if (!policy || !policy->shell_count) {
@@ -41,8 +43,9 @@ static void write_programs(const struct policy *policy, size_t room, struct buf 
 }
 
 static void write_timeouts(
-        const struct policy *policy, size_t room UNUSED, struct buf *out)
+        const struct described *what, size_t room UNUSED, struct buf *out)
 {
+    const struct policy *policy = what->policy;
     buf_add(out, STR("Timeout: "));
     describe_seconds(policy->timeout_ms / 1e3, out);
     buf_add(out, STR("s by default, "));
@@ -127,8 +130,9 @@ static size_t share_of_sections(const struct policy *policy, size_t room)
  * One line for each section, in the order in which they decide.  Long ones lose patterns
  * before others lose their line.
  */
-static void write_policy(const struct policy *policy, size_t room, struct buf *out)
+static void write_policy(const struct described *what, size_t room, struct buf *out)
 {
+    const struct policy *policy = what->policy;
     static const size_t least = 48,
                         note = sizeof("\n  ... 1000 more: paddock policy show");
     size_t share = share_of_sections(policy, room), fitting = 0, end = 0;
@@ -148,20 +152,31 @@ static void write_policy(const struct policy *policy, size_t room, struct buf *o
     buf_addf(out, "\n  ... %zu more: paddock policy show", policy->shell_count - fitting);
 }
 
+static void write_servers(const struct described *what, size_t room, struct buf *out)
+{
+    describe_servers(what->servers, room, out);
+}
+
+static void write_python(const struct described *what, size_t room, struct buf *out)
+{
+    describe_python(what->policy, room, out);
+}
+
 static const struct {
     const char *mark;
     /* Appends at most `room` bytes. */
-    void (*write)(const struct policy *policy, size_t room, struct buf *out);
+    void (*write)(const struct described *what, size_t room, struct buf *out);
 } marks[] = {
     { "{commands}", write_commands },
     { "{programs}", write_programs },
     { "{timeouts}", write_timeouts },
     { "{policy}", write_policy },
-    { "{python}", describe_python },
+    { "{servers}", write_servers },
+    { "{python}", write_python },
 };
 
 /* Replace one mark, if it is there. */
-static void fill_in(json_t *definition, const struct policy *policy, size_t index)
+static void fill_in(json_t *definition, const struct described *what, size_t index)
 {
     struct str text = json_get_str(definition, "description", STR(""));
     size_t len = strlen(marks[index].mark);
@@ -172,13 +187,13 @@ static void fill_in(json_t *definition, const struct policy *policy, size_t inde
     size_t before = (size_t)(at - text.data), fixed = text.len - len;
     buf_add(&filled, str_sub(text, 0, before));
     marks[index].write(
-            policy, fixed < DESCRIBE_MAX_BYTES ? DESCRIBE_MAX_BYTES - fixed : 0, &filled);
+            what, fixed < DESCRIBE_MAX_BYTES ? DESCRIBE_MAX_BYTES - fixed : 0, &filled);
     buf_add(&filled, str_from(text, before + len));
     json_object_set_new(definition, "description", json_text(buf_str(&filled)));
 }
 
-void describe_fill(json_t *definition, const struct policy *policy)
+void describe_fill(json_t *definition, const struct described *what)
 {
     for (size_t i = 0; i < ARRAY_LEN(marks); i++)
-        fill_in(definition, policy, i);
+        fill_in(definition, what, i);
 }

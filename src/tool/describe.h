@@ -2,20 +2,26 @@
  * describe.h - what the definition of a tool says about this very server.
  *
  * In a description `{commands}` becomes the list of the shell's commands, `{timeouts}`
- * the time limits of the policy, `{policy}` its [shell.*] sections, and `{python}` what
- * it says of Python, as much as fits.  The same policy gives the same bytes, at every
- * start.
+ * the time limits of the policy, `{policy}` its [shell.*] sections, `{servers}` its MCP
+ * servers that are defined, and `{python}` what it says of Python, as much as fits.  The
+ * same policy gives the same bytes, at every start.  Of a server nothing is said that it
+ * said itself.
  */
 #ifndef TOOL_DESCRIBE_H
 #define TOOL_DESCRIBE_H
 
 #include "base/json.h"
-#include "policy/policy.h"
+#include "peer/definition.h"
 
 #define DESCRIBE_MAX_BYTES 2048 /* of one description; clients cut longer ones */
 
-/* `policy` may be NULL: then no description may ask for it. */
-void describe_fill(json_t *definition, const struct policy *policy);
+/* What may be NULL is not asked for by any description. */
+struct described {
+    const struct policy *policy;
+    const struct peer_definitions *servers;
+};
+
+void describe_fill(json_t *definition, const struct described *what);
 
 /* Append seconds as the replies and descriptions write them: "30.0", "0.25". */
 void describe_seconds(double seconds, struct buf *out);

@@ -14,7 +14,7 @@
 #define TOOL_TOOL_H
 
 #include "base/json.h"
-#include "policy/policy.h"
+#include "peer/definition.h"
 
 /* Who does the work. */
 enum tool_place {
@@ -39,8 +39,9 @@ struct toolset_config {
     const char *without; /* one of them that it has not; or NULL */
     const char *only;    /* "fs_stat,run_shell": of these only those; NULL: all of them */
     bool read_only;
-    bool host_view;              /* the tools see the files of the machine */
-    const struct policy *policy; /* NULL: there is none, and no commands */
+    bool host_view;                         /* the tools see the files of the machine */
+    const struct policy *policy;            /* NULL: there is none, and no commands */
+    const struct peer_definitions *servers; /* other MCP servers; NULL: none */
 };
 
 struct toolset;

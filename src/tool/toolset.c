@@ -116,7 +116,8 @@ static json_t *describe(const struct toolset *t, const struct tool_source *sourc
     }
     apply_variant(definition, "read_only", t->config.read_only);
     apply_variant(definition, "host", t->config.host_view);
-    describe_fill(definition, t->config.policy);
+    const struct described what = { t->config.policy, t->config.servers };
+    describe_fill(definition, &what);
     return definition;
 }
 

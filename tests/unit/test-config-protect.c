@@ -1,6 +1,7 @@
 #include "config-world.h"
 #include "policy/config/internal.h"
 #include "policy/own-programs.h"
+#include "policy/protect.h"
 
 #include "unit.h"
 
@@ -94,7 +95,7 @@ static void test_resolve(void **state UNUSED)
     make_link(&w, "ws/ring", "ring2");
     make_link(&w, "ws/ring2", "ring");
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-        const char *got = conf_resolve(in_world(&w, cases[i].path).data, w.arena);
+        const char *got = protect_resolve(in_world(&w, cases[i].path).data, w.arena);
         if (!cases[i].want)
             assert_null(got);
         else if (!cases[i].want[0])

@@ -5,6 +5,7 @@
 #define MANY 200
 
 static struct policy_regex regexes[MANY];
+static struct peer_definitions servers;
 
 static void init_regexes(void)
 {
@@ -24,7 +25,7 @@ static struct str describe(
         const struct policy *policy, const char *text, struct arena *arena)
 {
     json_auto_t *definition = json_pack("{s:s}", "description", text);
-    describe_fill(definition, policy);
+    describe_fill(definition, &(struct described){ policy, &servers });
     return arena_str(arena, json_get_str(definition, "description", STR("")));
 }
 

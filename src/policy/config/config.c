@@ -1,4 +1,5 @@
 #include "policy/config/internal.h"
+#include "policy/protect.h"
 
 #include "default-text.h"
 
@@ -52,7 +53,7 @@ static bool find_workspace(struct conf *c, const char *given)
     if (!real)
         return error_errno(c->err, errno, "cannot use the workspace '%s'", given);
     bool is_folder = stat(real, &st) == 0 && S_ISDIR(st.st_mode);
-    c->policy->workspace = arena_str(c->arena, str_of(conf_normal(path, c->arena)));
+    c->policy->workspace = arena_str(c->arena, str_of(protect_normal(path, c->arena)));
     c->policy->workspace_real = arena_str(c->arena, str_of(real));
     free(real);
     return is_folder ||
@@ -61,7 +62,7 @@ static bool find_workspace(struct conf *c, const char *given)
 
 static void find_home(struct conf *c, const char *home)
 {
-    const char *real = home && home[0] == '/' ? conf_resolve(home, c->arena) : NULL;
+    const char *real = home && home[0] == '/' ? protect_resolve(home, c->arena) : NULL;
     c->home = home && home[0] == '/' ? home : NULL;
     c->policy->home = str_of(real ? real : "");
 }

@@ -1,32 +1,12 @@
 /* The sections about files, [filesystem] and [audit_log], and what is write-protected. */
 #include "base/path.h"
 #include "policy/config/internal.h"
-#include "policy/place.h"
+#include "policy/protect.h"
 
 #include <unistd.h>
 
 #define MAX_KEEP      1000
 #define MIN_LOG_BYTES 4096
-#define MAX_STEPS     100000 /* of looking up one path */
-
-static const char *find_place(
-        const char *absolute, enum place_links links, struct arena *arena)
-{
-    struct place place;
-    unsigned budget = MAX_STEPS;
-    bool found = place_find(STR("/"), str_of(absolute), links, arena, &budget, &place);
-    return found ? place.path.data : NULL;
-}
-
-const char *conf_resolve(const char *absolute, struct arena *arena)
-{
-    return find_place(absolute, PLACE_FOLLOW, arena);
-}
-
-const char *conf_normal(const char *absolute, struct arena *arena)
-{
-    return find_place(absolute, PLACE_BY_NAME, arena);
-}
 
 struct str conf_absolute(const struct conf *c, struct str path)
 {
@@ -77,7 +57,7 @@ static bool read_path(struct conf *c, const char *section, const struct toml_ite
         return conf_fail_item(c, section, item, "must not be empty, nor contain a NUL");
     if (!check_home(c, section, item, text))
         return false;
-    const char *real = conf_resolve(conf_absolute(c, text).data, c->arena);
+    const char *real = protect_resolve(conf_absolute(c, text).data, c->arena);
     if (!real)
         return conf_fail_item(c, section, item, "'%.*s' leads nowhere: %s", STR_ARG(text),
                 "its links go in a ring, or the path is too long");
@@ -212,10 +192,10 @@ static bool read_log_path(
             memchr(text.data, 0, text.len))
         return conf_fail_item(
                 c, section, item, "must be an absolute path, or begin with '~/'");
-    const char *path = conf_normal(conf_absolute(c, text).data, c->arena);
+    const char *path = protect_normal(conf_absolute(c, text).data, c->arena);
     const char *name = strrchr(path, '/'); /* a link in the log's own place is refused */
     struct str folder = { path, (size_t)(name - path) };
-    const char *real = conf_resolve(arena_cstr(c->arena, folder), c->arena);
+    const char *real = protect_resolve(arena_cstr(c->arena, folder), c->arena);
     if (!real)
         return conf_fail_item(c, section, item, "leads nowhere");
     log->path = str_of(arena_printf(c->arena, "%s%s", real[1] ? real : "", name));

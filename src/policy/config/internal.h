@@ -19,7 +19,6 @@ struct conf {
     const char *home;     /* $HOME, or NULL */
     const char *files[2]; /* that were read, absolute */
     size_t file_count;
-    size_t protected_cap;
     struct policy_text *warnings; /* becomes policy->warnings */
     size_t warning_count, warning_cap;
 };
@@ -101,15 +100,6 @@ MUST_CHECK bool conf_paths(struct conf *c, const char *section,
 
 /* "~" and what is relative to the workspace become absolute; not resolved. */
 struct str conf_absolute(const struct conf *c, struct str path);
-
-/*
- * Where a path leads: links followed and ".." taken for as long as it exists, the rest as
- * it is written.  NULL: a ring of links, or too long.
- */
-const char *conf_resolve(const char *absolute, struct arena *arena);
-
-/* An absolute path without ".", ".." and repeated slashes, by its text alone. */
-const char *conf_normal(const char *absolute, struct arena *arena);
 
 /* What follows from all sections together, and what they must agree on. */
 MUST_CHECK bool conf_overrides_check(struct conf *c);

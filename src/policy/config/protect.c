@@ -1,87 +1,12 @@
 /* What is write-protected because of what it is, and whether the audit log is out of
  * reach. */
+#include "policy/protect.h"
 #include "policy/config/internal.h"
-#include "policy/log/audit.h"
 #include "policy/own-programs.h"
 #include "policy/place.h"
 
 #include <limits.h>
 #include <unistd.h>
-
-#define MAX_LINKS 40 /* of one path, as in the kernel */
-
-static void add(struct conf *c, enum protected_kind kind, struct str path,
-        struct str except, struct origin origin)
-{
-    struct policy *p = c->policy;
-    for (size_t i = 0; i < p->protected_count; i++)
-        if (p->protected[i].kind == kind && str_eq(p->protected[i].path, path))
-            return;
-    if (p->protected_count == c->protected_cap) {
-        c->protected_cap = c->protected_cap ? 2 * c->protected_cap : 16;
-        struct policy_protected *more =
-                arena_alloc(c->arena, c->protected_cap * sizeof(*more));
-        if (p->protected_count)
-            memcpy(more, p->protected, p->protected_count * sizeof(*more));
-        p->protected = more;
-    }
-    p->protected[p->protected_count++] = (struct policy_protected){
-        .kind = kind, .path = path, .except = except, .origin = origin
-    };
-}
-
-/* One of the names of a place.  `except` is a folder in it, which is free but for the
- * log.
- */
-static void protect_one(
-        struct conf *c, const struct policy_protected *what, struct str path)
-{
-    struct str except = what->except;
-    if (except.len)
-        except = str_of(arena_printf(
-                c->arena, "%.*s/%.*s", STR_ARG(path), STR_ARG(what->except)));
-    add(c, what->kind, path, except, what->origin);
-    if (except.len)
-        add(c, PROTECTED_LOG,
-                str_of(arena_printf(c->arena, "%.*s" AUDIT_DEBUG_LOG, STR_ARG(path))),
-                STR(""), what->origin);
-}
-
-/* The path that the first link in `path` makes of it, or NULL: there is no link. */
-static const char *follow_first_link(const char *path, struct arena *arena)
-{
-    char target[PATH_MAX];
-    for (const char *end = strchr(path + 1, '/');; end = strchr(end + 1, '/')) {
-        size_t len = end ? (size_t)(end - path) : strlen(path);
-        const char *name = arena_cstr(arena, (struct str){ path, len });
-        ssize_t n = readlink(name, target, sizeof(target) - 1);
-        if (n > 0) {
-            const char *slash = strrchr(name, '/');
-            int folder = target[0] == '/' ? 0 : (int)(slash - name + 1);
-            const char *next = arena_printf(
-                    arena, "%.*s%.*s%s", folder, name, (int)n, target, end ? end : "");
-            return conf_normal(next, arena);
-        }
-        if (!end)
-            return NULL;
-    }
-}
-
-/*
- * A place by its name, and all that links make of it: whoever could change a link on the
- * way could change what is at its end.
- */
-static void protect_place(struct conf *c, const struct policy_protected *what)
-{
-    const char *path = conf_normal(what->path.data, c->arena);
-    const char *real = conf_resolve(what->path.data, c->arena);
-    for (unsigned links = 0; path && links <= MAX_LINKS; links++) {
-        protect_one(c, what, str_of(path));
-        path = follow_first_link(path, c->arena);
-    }
-    if (real)
-        protect_one(c, what, str_of(real));
-}
 
 /* A folder or file of the workspace. */
 static void protect(
@@ -95,7 +20,7 @@ static void protect(
     const struct policy_protected what = {
         .kind = kind, .path = named, .origin = origin
     };
-    protect_place(c, &what);
+    protect_place(c->policy, &what, c->arena);
 }
 
 /* Also by the name that the workspace was given: who changed a link in that would have
@@ -107,7 +32,7 @@ static void protect_folder_of_policy(struct conf *c)
         const struct policy_protected folder = { .kind = PROTECTED_POLICY,
             .path = str_of(arena_printf(c->arena, "%.*s/.pyddock", STR_ARG(names[i]))),
             .except = STR("tmp") };
-        protect_place(c, &folder);
+        protect_place(c->policy, &folder, c->arena);
     }
 }
 
@@ -117,7 +42,7 @@ static void protect_files_of_policy(struct conf *c)
     for (size_t i = 0; i < c->file_count; i++) {
         const struct policy_protected file = { .kind = PROTECTED_POLICY,
             .path = str_of(c->files[i]) };
-        protect_place(c, &file);
+        protect_place(c->policy, &file, c->arena);
     }
 }
 
@@ -146,6 +71,16 @@ static struct str above(struct str folder)
     return (struct str){ folder.data, len };
 }
 
+static void protect_program(
+        struct conf *c, struct str folder, struct str place, const char *name)
+{
+    const struct policy_protected program = { .kind = PROTECTED_PROGRAM,
+        .path = str_of(arena_printf(
+                c->arena, "%.*s%.*s%s", STR_ARG(folder), STR_ARG(place), name)),
+        .except = STR("") };
+    protect_path(c->policy, &program, c->arena);
+}
+
 /* Our own programs, in case they lie where agents may write, or could be put there. */
 static void protect_programs(struct conf *c)
 {
@@ -159,10 +94,7 @@ static void protect_programs(struct conf *c)
             place = str_from(place, 3);
         }
         for (size_t j = 0; j < own_name_count; j++)
-            add(c, PROTECTED_PROGRAM,
-                    str_of(arena_printf(c->arena, "%.*s%.*s%s", STR_ARG(folder),
-                            STR_ARG(place), own_names[j])),
-                    STR(""), (struct origin){ NULL, 0 });
+            protect_program(c, folder, place, own_names[j]);
     }
 }
 

@@ -229,6 +229,8 @@ static const char *protected_reason(enum protected_kind kind)
         return "this program";
     case PROTECTED_LOG:
         return "a log of this program";
+    case PROTECTED_SERVER:
+        return "the program of an MCP server";
     }
     return "";
 }

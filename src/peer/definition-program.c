@@ -1,0 +1,257 @@
+/*
+ * What a server is started from must not be what an agent has written: the folder of its
+ * program, with each link on the way, and each file among its arguments become
+ * write-protected where they lie in a place that may be written.  What such a program
+ * loads from elsewhere is not known here; that is said in a warning.
+ */
+#include "peer/definition-parts.h"
+
+#include "base/path.h"
+#include "policy/environ.h"
+#include "policy/place.h"
+#include "policy/protect.h"
+
+#include <limits.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static struct str folder_of(struct str path)
+{
+    const char *slash = memrchr(path.data, '/', path.len);
+    size_t len = slash ? (size_t)(slash - path.data) : 0;
+    return len ? (struct str){ path.data, len } : STR("/");
+}
+
+static struct str name_of(struct str path)
+{
+    const char *slash = memrchr(path.data, '/', path.len);
+    return slash ? str_from(path, (size_t)(slash - path.data) + 1) : path;
+}
+
+static bool is_file(const char *path)
+{
+    struct stat st;
+    return !stat(path, &st) && S_ISREG(st.st_mode);
+}
+
+/* --- the program --- */
+
+static struct str path_variable(const struct peer_definition *d)
+{
+    for (const char *const *one = d->env; *one; one++)
+        if (str_starts(str_of(*one), STR("PATH=")))
+            return str_from(str_of(*one), strlen("PATH="));
+    return STR("");
+}
+
+static const char *find_by_name(
+        const struct definition_loader *l, const struct peer_definition *d)
+{
+    struct str path = path_variable(d);
+    while (path.len) {
+        struct str folder = str_cut(&path, ':');
+        if (!folder.len || folder.data[0] != '/')
+            continue;
+        const char *file = arena_printf(l->arena, "%.*s/%s", STR_ARG(folder), d->program);
+        if (is_file(file) && !access(file, X_OK))
+            return file;
+    }
+    return NULL;
+}
+
+static bool find_program(
+        const struct definition_loader *l, struct peer_definition *d, struct error *err)
+{
+    auto_buf shown = BUF(400);
+    const char *given = d->program, *found;
+    buf_add_shown(&shown, str_sub(str_of(given), 0, 200));
+    if (!strchr(given, '/')) {
+        found = find_by_name(l, d);
+        if (!found)
+            return error_set(err, ERR_NOT_FOUND,
+                    "its command '%s' is in no folder of PATH", buf_str(&shown).data);
+    } else {
+        found = given[0] == '/' ? given
+                                : arena_printf(l->arena, "%.*s/%s",
+                                          STR_ARG(l->policy->workspace_real), given);
+    }
+    struct stat st;
+    if (stat(found, &st))
+        return error_set(err, ERR_NOT_FOUND, "its command '%s' does not exist",
+                buf_str(&shown).data);
+    if (!S_ISREG(st.st_mode) || access(found, X_OK))
+        return error_set(
+                err, ERR_INVALID, "its command '%s' is no program", buf_str(&shown).data);
+    d->program = found;
+    return true;
+}
+
+/* --- what becomes write-protected --- */
+
+/* Protecting it would leave nothing that may be written in a whole writable path. */
+static bool has_root(const struct policy_path *roots, size_t count, struct str folder)
+{
+    for (size_t i = 0; i < count; i++)
+        if (path_is_in(roots[i].path, folder))
+            return true;
+    return false;
+}
+
+static bool is_root(const struct policy *p, struct str folder)
+{
+    bool is = path_is_in(p->workspace_real, folder) ||
+              has_root(p->writable, p->writable_count, folder);
+    for (size_t i = 0; i < p->shell_count && !is; i++)
+        is = has_root(p->shells[i].writable, p->shells[i].writable_count, folder);
+    for (size_t i = 0; i < p->protected_count && !is; i++)
+        is = path_is_in(p->protected[i].except, folder); /* .pyddock/tmp */
+    return is;
+}
+
+static void protect(struct definition_loader *l, const struct peer_definition *d,
+        struct str path, bool *any)
+{
+    const struct policy_protected what = { .kind = PROTECTED_SERVER,
+        .path = arena_str(l->arena, path),
+        .except = STR(""),
+        .origin = d->origin };
+    if (!place_may_be_planted(l->policy, path))
+        return;
+    *any = true;
+    protect_path(l->policy, &what, l->arena);
+}
+
+/* One of the names of a file. */
+static void protect_name(struct definition_loader *l, const struct peer_definition *d,
+        struct str path, bool whole_folder, bool *any)
+{
+    struct str folder = folder_of(path);
+    bool alone = !whole_folder || is_root(l->policy, folder);
+    protect(l, d, alone ? path : folder, any);
+    /* Links above it, which could be made to lead elsewhere. */
+    for (size_t len = 1; len < folder.len; len++) {
+        struct stat st;
+        if (path.data[len] != '/')
+            continue;
+        const char *above = arena_cstr(l->arena, str_sub(path, 0, len));
+        if (!lstat(above, &st) && S_ISLNK(st.st_mode))
+            protect(l, d, str_of(above), any);
+    }
+}
+
+/* `any` becomes true if agents could have written it. */
+static void protect_file(struct definition_loader *l, const struct peer_definition *d,
+        const char *path, bool whole_folder, bool *any)
+{
+    const char *real = protect_resolve(path, l->arena);
+    const char *name = protect_normal(path, l->arena);
+    for (unsigned links = 0; name && links <= PROTECT_MAX_LINKS; links++) {
+        protect_name(l, d, str_of(name), whole_folder, any);
+        name = protect_follow(name, l->arena);
+    }
+    if (real)
+        protect_name(l, d, str_of(real), whole_folder, any);
+}
+
+/* --- its arguments --- */
+
+/* The path that an argument may be: itself, or what follows "--option=". */
+static const char *argument_path(const struct definition_loader *l, const char *argument)
+{
+    const char *equals = argument[0] == '-' ? strchr(argument, '=') : NULL;
+    const char *path = equals ? equals + 1 : argument;
+    if (!strncmp(path, "file://", 7))
+        path += 7;
+    if (!*path || strlen(path) >= PATH_MAX)
+        return NULL;
+    return path[0] == '/' ? path
+                          : arena_printf(l->arena, "%.*s/%s",
+                                    STR_ARG(l->policy->workspace_real), path);
+}
+
+/* A folder that is started by its name: a package, a project. */
+static bool is_started(const struct definition_loader *l, const char *folder)
+{
+    static const char *const files[] = { "__main__.py", "index.js", "package.json",
+        "pyproject.toml" };
+    for (size_t i = 0; i < ARRAY_LEN(files); i++)
+        if (is_file(arena_printf(l->arena, "%s/%s", folder, files[i])))
+            return true;
+    return false;
+}
+
+static void warn_folder(struct definition_loader *l, const struct peer_definition *d,
+        const char *argument, const char *path)
+{
+    const char *real = protect_resolve(path, l->arena);
+    auto_buf shown = BUF(400);
+    if (!real || !place_may_be_planted(l->policy, str_of(real)) || !is_started(l, real))
+        return;
+    buf_add_shown(&shown, str_sub(str_of(argument), 0, 200));
+    definition_warn(l, d->origin,
+            "the server is given the folder '%s', where agents may write: if it runs "
+            "what "
+            "is there, so can they; keep it in .pyddock, or guard it",
+            buf_str(&shown).data);
+}
+
+/* Programs that run what they find in the folder that they are started in. */
+static void warn_launcher(struct definition_loader *l, const struct peer_definition *d)
+{
+    static const struct {
+        const char *name, *finds;
+    } launchers[] = {
+        { "bun", "packages" },
+        { "bunx", "packages" },
+        { "npm", "packages" },
+        { "npx", "packages" },
+        { "pnpm", "packages" },
+        { "pnpx", "packages" },
+        { "uv", "settings and projects" },
+        { "uvx", "settings" },
+        { "yarn", "packages" },
+    };
+    struct str name = name_of(str_of(d->program));
+    const char *finds = NULL;
+    for (size_t i = 0; i < ARRAY_LEN(launchers); i++)
+        if (str_is(name, launchers[i].name))
+            finds = launchers[i].finds;
+    if (str_starts(name, STR("python")))
+        for (const char *const *arg = d->argv + 1; *arg && *arg[0] == '-'; arg++)
+            finds = !strcmp(*arg, "-m") ? "modules" : finds;
+    if (!finds || d->section->sandbox == SANDBOX_WORKSPACE ||
+            !place_is_writable(l->policy, l->policy->workspace_real))
+        return;
+    definition_warn(l, d->origin,
+            "'%.*s' uses %s that it finds in the workspace, where agents may write: name "
+            "the installed program itself, or set [mcp.%.*s] sandbox = \"workspace\"",
+            STR_ARG(name), finds, STR_ARG(d->name));
+}
+
+bool definition_resolve(
+        struct definition_loader *l, struct peer_definition *d, struct error *err)
+{
+    bool any = false;
+    if (!find_program(l, d, err))
+        return false;
+    protect_file(l, d, d->program, true, &any);
+    for (const char *const *arg = d->argv + 1; *arg; arg++) {
+        const char *path = argument_path(l, *arg);
+        struct stat st;
+        if (!path || stat(path, &st))
+            continue;
+        if (S_ISREG(st.st_mode))
+            protect_file(l, d, path, false, &any);
+        else if (S_ISDIR(st.st_mode))
+            warn_folder(l, d, *arg, path);
+    }
+    if (any)
+        definition_warn(l, d->origin,
+                "the server is started from files in places where agents may write; "
+                "these "
+                "are write-protected now, but not what they load from elsewhere: keep "
+                "them "
+                "in .pyddock, or outside of writable_paths");
+    warn_launcher(l, d);
+    return true;
+}

@@ -1,0 +1,446 @@
+/* Which definition files are believed, and what is protected for the servers in them. */
+#include "definition-world.h"
+#include "policy/paths.h"
+
+#include "unit.h"
+
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define TOOL "{\"mcpServers\": {\"box\": {\"command\": \"tool\", \"args\": [\"%s\"]}}}"
+
+/* A definition that tells by its argument where it was. */
+static void put_definition(const struct world *w, const char *name, const char *argument)
+{
+    auto_buf text = BUF(4096);
+    buf_addf(&text, TOOL, argument);
+    put(w, name, text.data);
+}
+
+static const char *answer(const struct definitions *d)
+{
+    return d->all.count ? d->all.items[0].argv[1] : NULL;
+}
+
+static void expect(const struct definitions *d, const char *want)
+{
+    const char *got = answer(d);
+    if (!want != !got || (want && strcmp(want, got) != 0))
+        fail_msg("%s instead of %s", got ? got : "nothing", want ? want : "nothing");
+}
+
+static void make_folders(const struct world *w)
+{
+    static const char *const names[] = { "home/.kiro", "home/.kiro/settings",
+        "home/.cursor", "ws/.kiro", "ws/.kiro/settings", "ws/.vscode", "ws/.cursor" };
+    for (size_t i = 0; i < ARRAY_LEN(names); i++)
+        make_folder(w, names[i]);
+}
+
+#define NARROW "[filesystem]\nwritable_paths = [\"scratch\"]\n"
+
+/* Later files win. */
+static void test_order(void **state UNUSED)
+{
+    static const char *const names[] = { "home/.kiro/settings/mcp.json",
+        "home/.cursor/mcp.json", "ws/.kiro/settings/mcp.json", "ws/.vscode/mcp.json",
+        "ws/.cursor/mcp.json", "ws/.mcp.json", "ws/.pyddock/mcp.json" };
+    struct definitions d;
+    open_definitions(&d);
+    make_folders(&d.world);
+    make_folder(&d.world, "ws/scratch");
+    load_definitions(&d, NARROW BOX);
+    expect(&d, NULL);
+    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+        put_definition(&d.world, names[i], names[i]);
+        load_definitions(&d, NARROW BOX);
+        expect(&d, names[i]);
+        assert_int_equal(d.policy->warnings.count, 0);
+        assert_int_equal(d.all.file_count, 7);
+    }
+    /* What is wrong later does not bring back what came before. */
+    put(&d.world, "ws/.pyddock/mcp.json", "{\"mcpServers\": {\"box\": 5}}");
+    load_definitions(&d, NARROW BOX);
+    expect(&d, NULL);
+    close_definitions(&d);
+}
+
+/* With the usual policy, which lets all of the workspace be written. */
+static void test_writable(void **state UNUSED)
+{
+    static const struct {
+        const char *name;
+        bool read;
+        const char *guard;
+    } cases[] = {
+        { "home/.kiro/settings/mcp.json", true, NULL },
+        { "home/.cursor/mcp.json", true, NULL },
+        { "ws/.kiro/settings/mcp.json", true, NULL },
+        { "ws/.vscode/mcp.json", false, "'/\\.vscode/mcp\\.json$' = \"read-only\"" },
+        { "ws/.cursor/mcp.json", false, "'/\\.cursor/mcp\\.json$' = \"read-only\"" },
+        { "ws/.mcp.json", false, "'/\\.mcp\\.json$' = \"read-only\"" },
+        { "ws/.pyddock/mcp.json", true, NULL },
+    };
+    struct definitions d;
+    open_definitions(&d);
+    make_folders(&d.world);
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        put_definition(&d.world, cases[i].name, "x");
+        load_definitions(&d, BOX);
+        expect(&d, cases[i].read ? "x" : NULL);
+        if (!cases[i].read) {
+            assert_true(is_warned(&d, "is not read, because agents may write '"));
+            if (!is_warned(&d, cases[i].guard))
+                fail_msg("%s", d.policy->warnings.items[0].text.data);
+            /* What the warning says helps. */
+            auto_buf text = BUF(4096);
+            buf_addf(&text, BOX "[filesystem.guards]\n%s\n", cases[i].guard);
+            load_definitions(&d, text.data);
+            expect(&d, "x");
+        }
+        put(&d.world, cases[i].name, NULL);
+    }
+    close_definitions(&d);
+}
+
+static void test_home_writable(void **state UNUSED)
+{
+    struct definitions d;
+    open_definitions(&d);
+    make_folders(&d.world);
+    put_definition(&d.world, "home/.cursor/mcp.json", "x");
+    load_definitions(&d, BOX "[filesystem]\nwritable_paths = [\".\", \"~/.cursor\"]\n");
+    expect(&d, NULL);
+    load_definitions(&d, BOX "[filesystem]\nwritable_paths = [\".\", \"~\"]\n");
+    expect(&d, NULL);
+    load_definitions(&d,
+            BOX "[filesystem]\nwritable_paths = [\".\", \"~\"]\n"
+                "[filesystem.guards]\n'/\\.cursor/mcp\\.json$' = \"read-only\"\n");
+    expect(&d, "x");
+    /* A guard that only looks as if. */
+    load_definitions(&d,
+            BOX "[filesystem]\nwritable_paths = [\".\", \"~\"]\n"
+                "[filesystem.guards]\n'/\\.cursor/mcp\\.jso$' = \"read-only\"\n");
+    expect(&d, NULL);
+    /* A single command may write there. */
+    load_definitions(&d, BOX "[shell.x]\nmode = \"allow\"\n"
+                             "writable_paths = [\"~/.cursor\"]\n");
+    expect(&d, NULL);
+    close_definitions(&d);
+}
+
+static void test_links(void **state UNUSED)
+{
+    static const struct {
+        const char *name, *target; /* a link, and where it leads */
+        const char *name2, *target2;
+        bool read;
+        const char *guard; /* with which it is */
+    } cases[] = {
+        /* Both are safe. */
+        { "ws/.pyddock/mcp.json", "../../safe/mcp.json", NULL, NULL, true, NULL },
+        { "ws/.pyddock/mcp.json", "deep/../mcp2.json", "ws/.pyddock/mcp2.json",
+                "../../safe/mcp.json", true, NULL },
+        { "home/.cursor", "../safe", NULL, NULL, true, NULL },
+        /* The link is, where it leads is not. */
+        { "ws/.pyddock/mcp.json", "../open/mcp.json", NULL, NULL, false,
+                "'/open/mcp\\.json$'" },
+        { "home/.cursor", "../ws/open", NULL, NULL, false, "'/open/mcp\\.json$'" },
+        /* Where it leads is, but the link can be replaced. */
+        { "ws/.cursor", "../safe", NULL, NULL, false, "'/\\.cursor$'" },
+        { "ws/.mcp.json", "../safe/mcp.json", NULL, NULL, false, "'/\\.mcp\\.json$'" },
+        /* The first and the last are, one between is not. */
+        { "ws/.pyddock/mcp.json", "../hop", "ws/hop", "../safe/mcp.json", false,
+                "'/hop$'" },
+        { "home/.cursor", "../ws/hop", "ws/hop", "../safe", false, "'/hop$'" },
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct definitions d;
+        open_definitions(&d);
+        make_folder(&d.world, "safe");
+        make_folder(&d.world, "ws/open");
+        make_folder(&d.world, "ws/.pyddock/deep");
+        put_definition(&d.world, "safe/mcp.json", "x");
+        put_definition(&d.world, "ws/open/mcp.json", "x");
+        make_link(&d.world, cases[i].name, cases[i].target);
+        if (cases[i].name2)
+            make_link(&d.world, cases[i].name2, cases[i].target2);
+        load_definitions(&d, BOX);
+        if ((d.all.count > 0) != cases[i].read)
+            fail_msg("%s -> %s: %zu", cases[i].name, cases[i].target, d.all.count);
+        if (cases[i].guard) {
+            if (!is_warned(&d, cases[i].guard))
+                fail_msg("%s", d.policy->warnings.items[0].text.data);
+            auto_buf text = BUF(4096);
+            buf_addf(&text, BOX "[filesystem.guards]\n%s = \"read-only\"\n",
+                    cases[i].guard);
+            load_definitions(&d, text.data);
+            expect(&d, "x");
+        }
+        close_definitions(&d);
+    }
+}
+
+static void test_ring(void **state UNUSED)
+{
+    struct definitions d;
+    open_definitions(&d);
+    make_link(&d.world, "ws/.pyddock/mcp.json", "mcp2.json");
+    make_link(&d.world, "ws/.pyddock/mcp2.json", "mcp.json");
+    load_definitions(&d, BOX);
+    expect(&d, NULL);
+    close_definitions(&d);
+}
+
+static void test_hard_link(void **state UNUSED)
+{
+    struct definitions d;
+    open_definitions(&d);
+    put_definition(&d.world, "ws/.pyddock/mcp.json", "x");
+    assert_int_equal(link(in_world(&d.world, "ws/.pyddock/mcp.json").data,
+                             in_world(&d.world, "ws/other").data),
+            0);
+    load_definitions(&d, BOX);
+    expect(&d, NULL);
+    assert_true(is_warned(&d, "it has 2 names"));
+    close_definitions(&d);
+}
+
+static bool may_write(const struct definitions *d, const char *name)
+{
+    const struct path_policy *paths = path_policy_create(d->policy, d->world.arena);
+    return path_allowed(paths, in_world(&d->world, name), PATH_WRITE, NULL);
+}
+
+static void put_command(
+        const struct definitions *d, const char *command, const char *args)
+{
+    auto_buf text = BUF(4096);
+    buf_addf(&text, "{\"mcpServers\": {\"box\": {\"command\": \"%s\", \"args\": [%s]}}}",
+            command, args);
+    put(&d->world, "ws/.pyddock/mcp.json", text.data);
+}
+
+static void test_program_protected(void **state UNUSED)
+{
+    struct definitions d;
+    open_definitions(&d);
+    make_folder(&d.world, "ws/srv");
+    make_folder(&d.world, "ws/srv/bin");
+    put_program(&d.world, "ws/srv/bin/box");
+    put_command(&d, "srv/bin/box", "");
+    load_definitions(&d, BOX);
+    assert_int_equal(d.all.count, 1);
+    assert_string_equal(
+            d.all.items[0].program, in_world(&d.world, "ws/srv/bin/box").data);
+    assert_string_equal(d.all.items[0].argv[0], "srv/bin/box");
+    const struct policy_protected *place = find_server_place(&d, "ws/srv/bin");
+    assert_non_null(place);
+    assert_string_equal(place->origin.file, ".pyddock/mcp.json");
+    assert_false(may_write(&d, "ws/srv/bin/box"));
+    assert_false(may_write(&d, "ws/srv/bin/other"));
+    assert_true(may_write(&d, "ws/srv/ok.txt"));
+    assert_true(is_warned(&d, "is started from files in places where agents may write"));
+    const struct path_policy *paths = path_policy_create(d.policy, d.world.arena);
+    assert_false(path_tree_allowed(paths, in_world(&d.world, "ws/srv"), NULL));
+    close_definitions(&d);
+}
+
+/* The link, the folder of the link, and where it leads. */
+static void test_program_links(void **state UNUSED)
+{
+    struct definitions d;
+    open_definitions(&d);
+    make_folder(&d.world, "ws/pkg");
+    make_folder(&d.world, "ws/bin");
+    put_program(&d.world, "ws/pkg/main");
+    make_link(&d.world, "ws/bin/box", "../pkg/main");
+    make_link(&d.world, "ws/by", "bin");
+    put_command(&d, in_world(&d.world, "ws/by/box").data, "");
+    load_definitions(&d, BOX);
+    assert_int_equal(d.all.count, 1);
+    assert_string_equal(d.all.items[0].program, in_world(&d.world, "ws/by/box").data);
+    assert_false(may_write(&d, "ws/by"));
+    assert_false(may_write(&d, "ws/bin/box"));
+    assert_false(may_write(&d, "ws/pkg/main"));
+    assert_true(may_write(&d, "ws/other"));
+    close_definitions(&d);
+}
+
+/* A program in a root of what may be written is protected alone. */
+static void test_program_in_root(void **state UNUSED)
+{
+    struct definitions d;
+    open_definitions(&d);
+    put_program(&d.world, "ws/box");
+    put_command(&d, "./box", "");
+    load_definitions(&d, BOX);
+    assert_int_equal(d.all.count, 1);
+    assert_false(may_write(&d, "ws/box"));
+    assert_true(may_write(&d, "ws/other"));
+    make_folder(&d.world, "ws/.pyddock/tmp");
+    put_program(&d.world, "ws/.pyddock/tmp/box");
+    put_command(&d, ".pyddock/tmp/box", "");
+    load_definitions(&d, BOX);
+    assert_int_equal(d.all.count, 1);
+    assert_false(may_write(&d, "ws/.pyddock/tmp/box"));
+    assert_true(may_write(&d, "ws/.pyddock/tmp/other"));
+    close_definitions(&d);
+}
+
+/* Where nobody may write, nothing is added. */
+static void test_program_outside(void **state UNUSED)
+{
+    struct definitions d;
+    open_definitions(&d);
+    make_folder(&d.world, "ws/bin");
+    put_program(&d.world, "ws/bin/tool"); /* first in PATH, and skipped there */
+    put_command(&d, "tool", "\"/bin/sh\", \".pyddock/mcp.json\"");
+    load_definitions(&d, BOX);
+    assert_int_equal(d.all.count, 1);
+    assert_string_equal(d.all.items[0].program, in_world(&d.world, "bin/tool").data);
+    for (size_t i = 0; i < d.policy->protected_count; i++)
+        assert_int_not_equal(d.policy->protected[i].kind, PROTECTED_SERVER);
+    assert_int_equal(d.policy->warnings.count, 0);
+    close_definitions(&d);
+}
+
+static void test_path_of_definition(void **state UNUSED)
+{
+    struct definitions d;
+    open_definitions(&d);
+    make_folder(&d.world, "ws/bin");
+    put_program(&d.world, "ws/bin/tool");
+    auto_buf text = BUF(4096);
+    buf_addf(&text,
+            "{\"mcpServers\": {\"box\": {\"command\": \"tool\", \"env\": {\"PATH\": "
+            "\"bin:%s\"}}}}",
+            in_world(&d.world, "ws/bin").data);
+    put(&d.world, "ws/.pyddock/mcp.json", text.data);
+    load_definitions(&d, BOX);
+    assert_int_equal(d.all.count, 1);
+    assert_string_equal(d.all.items[0].program, in_world(&d.world, "ws/bin/tool").data);
+    assert_false(may_write(&d, "ws/bin/tool"));
+    assert_false(may_write(&d, "ws/bin/other"));
+    close_definitions(&d);
+}
+
+static void test_arguments(void **state UNUSED)
+{
+    struct definitions d;
+    open_definitions(&d);
+    make_folder(&d.world, "ws/src");
+    make_folder(&d.world, "ws/docs");
+    make_folder(&d.world, "ws/pkg");
+    put(&d.world, "ws/src/server.py", "x");
+    put(&d.world, "ws/src/conf.json", "x");
+    put(&d.world, "ws/src/pre.js", "x");
+    put(&d.world, "ws/pkg/__main__.py", "x");
+    make_link(&d.world, "ws/link.py", "src/server.py");
+    auto_buf args = BUF(4096);
+    buf_addf(&args,
+            "\"src/server.py\", \"--config=src/conf.json\", \"file://%s\", \"docs\", "
+            "\"src/absent.py\", \"x\"",
+            in_world(&d.world, "ws/src/pre.js").data);
+    put_command(&d, "tool", args.data);
+    load_definitions(&d, BOX);
+    assert_int_equal(d.all.count, 1);
+    assert_false(may_write(&d, "ws/src/server.py"));
+    assert_false(may_write(&d, "ws/src/conf.json"));
+    assert_false(may_write(&d, "ws/src/pre.js"));
+    assert_true(may_write(&d, "ws/src/other.py"));
+    assert_true(may_write(&d, "ws/docs/a.md"));
+    assert_int_equal(d.policy->warnings.count, 1);
+    put_command(&d, "tool", "\"link.py\", \"pkg\"");
+    load_definitions(&d, BOX);
+    assert_false(may_write(&d, "ws/link.py"));
+    assert_false(may_write(&d, "ws/src/server.py"));
+    assert_true(may_write(&d, "ws/src/conf.json"));
+    assert_true(is_warned(&d, "is given the folder 'pkg', where agents may write"));
+    close_definitions(&d);
+}
+
+static void test_launchers(void **state UNUSED)
+{
+    static const struct {
+        const char *command, *args;
+        bool warned;
+    } cases[] = {
+        { "npx", "\"-y\", \"@foo/server@1.2.3\"", true },
+        { "uvx", "\"server\"", true },
+        { "python3", "\"-u\", \"-m\", \"server\"", true },
+        { "python3", "\"x.py\", \"-m\"", false },
+        { "tool", "\"-m\"", false },
+    };
+    struct definitions d;
+    open_definitions(&d);
+    make_folder(&d.world, "ws/scratch");
+    put_program(&d.world, "bin/npx");
+    put_program(&d.world, "bin/uvx");
+    put_program(&d.world, "bin/python3");
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        put_command(&d, cases[i].command, cases[i].args);
+        load_definitions(&d, BOX);
+        assert_int_equal(d.all.count, 1);
+        if (is_warned(&d, "that it finds in the workspace") != cases[i].warned)
+            fail_msg("%s %s", cases[i].command, cases[i].args);
+        load_definitions(&d, BOX "[mcp.box]\nsandbox = \"workspace\"\n");
+        assert_int_equal(d.policy->warnings.count, 0);
+        load_definitions(&d, NARROW BOX);
+        assert_int_equal(d.policy->warnings.count, 0);
+    }
+    close_definitions(&d);
+}
+
+static void check_changed(const struct definitions *d, const char *want)
+{
+    auto_buf text = BUF(4096);
+    bool changed = peer_definitions_changed(&d->all, &text);
+    assert_true(changed == (want[0] != 0));
+    assert_string_equal(buf_str(&text).data, want);
+}
+
+/* Nothing that happens to a file afterwards is obeyed; it is told. */
+static void test_changed(void **state UNUSED)
+{
+    struct definitions d;
+    open_definitions(&d);
+    make_folders(&d.world);
+    put_definition(&d.world, "ws/.pyddock/mcp.json", "x");
+    load_definitions(&d, BOX);
+    expect(&d, "x");
+    check_changed(&d, "");
+    put_definition(&d.world, "ws/.cursor/mcp.json", "y"); /* which is never read */
+    check_changed(&d, "");
+    put_definition(&d.world, "home/.cursor/mcp.json", "y");
+    check_changed(&d, "~/.cursor/mcp.json");
+    put_definition(&d.world, "ws/.pyddock/mcp.json", "y");
+    check_changed(&d, "~/.cursor/mcp.json, .pyddock/mcp.json");
+    put(&d.world, "home/.cursor/mcp.json", NULL);
+    put(&d.world, "ws/.pyddock/mcp.json", NULL);
+    check_changed(&d, ".pyddock/mcp.json");
+    expect(&d, "x");
+    close_definitions(&d);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_order),
+        cmocka_unit_test(test_writable),
+        cmocka_unit_test(test_home_writable),
+        cmocka_unit_test(test_links),
+        cmocka_unit_test(test_ring),
+        cmocka_unit_test(test_hard_link),
+        cmocka_unit_test(test_program_protected),
+        cmocka_unit_test(test_program_links),
+        cmocka_unit_test(test_program_in_root),
+        cmocka_unit_test(test_program_outside),
+        cmocka_unit_test(test_path_of_definition),
+        cmocka_unit_test(test_arguments),
+        cmocka_unit_test(test_launchers),
+        cmocka_unit_test(test_changed),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
