@@ -71,7 +71,7 @@ static void give_up(struct peer_client *c, struct str text)
 {
     c->state = GONE;
     if (c->link)
-        link_close(TAKE(c->link));
+        link_close(TAKE(c->link), LINK_GIVEN_UP_MS);
     answer(c, NULL, text);
 }
 
@@ -535,7 +535,7 @@ void client_close(struct peer_client *c)
     if (c->state == CALLING || c->state == LISTING)
         tell_cancelled(c);
     if (c->link)
-        link_close(TAKE(c->link));
+        link_close(TAKE(c->link), c->done ? LINK_GIVEN_UP_MS : LINK_PATIENCE_MS);
     drop_request(c);
     free(c->refused);
     free(c);

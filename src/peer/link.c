@@ -9,8 +9,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#define CHUNK    65536
-#define CLOSE_MS 2000
+#define CHUNK 65536
 /* From the end of the output to that of the process, and the other way round. */
 #define REST_MS 300
 
@@ -402,7 +401,7 @@ static void limit_closing(struct link_list *list)
         kill_now(oldest);
 }
 
-void link_close(struct peer_link *l)
+void link_close(struct peer_link *l, unsigned patience_ms)
 {
     l->events = NULL;
     l->is_closing = true;
@@ -413,7 +412,7 @@ void link_close(struct peer_link *l)
     l->shutdown.data = l;
     if (uv_shutdown(&l->shutdown, (uv_stream_t *)&l->in, on_shutdown))
         close_handle(&l->in);
-    uv_timer_start(&l->timer, on_close_time, CLOSE_MS, 0);
+    uv_timer_start(&l->timer, on_close_time, patience_ms, 0);
     limit_closing(l->list);
 }
 

@@ -50,10 +50,13 @@ MUST_CHECK bool link_send(struct peer_link *l, struct buf bytes);
 /* Bytes that it has yet to read. */
 size_t link_unsent(const struct peer_link *l);
 
-/* No event comes any more.  In the background: what was sent is given 2 s to arrive and
- * the process to end by itself, as it should when its stdin ends; then SIGTERM, 2 s,
- * SIGKILL.  It frees itself. */
-void link_close(struct peer_link *l);
+/* How long a process may take to end when its stdin has. */
+#define LINK_PATIENCE_MS 2000
+#define LINK_GIVEN_UP_MS 500 /* one that was told to stop, or that does not behave */
+
+/* No event comes any more.  In the background: what was sent arrives and the process ends
+ * by itself, within this time; then SIGTERM, 2 s, SIGKILL.  It frees itself. */
+void link_close(struct peer_link *l, unsigned patience_ms);
 
 /* How many have a process still. */
 size_t links_running(const struct link_list *list);

@@ -92,6 +92,16 @@ static void tell_world(const char *id)
     put(text, (size_t)len);
 }
 
+static void send_long(const char *id, long lines)
+{
+    char head[200];
+    int len = snprintf(head, sizeof(head),
+            "{\"id\":%s,\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"", id);
+    put(head, (size_t)len);
+    fill(STDOUT_FILENO, lines * 14, "line of text\\n");
+    put("\"}]}}\n", 6);
+}
+
 static void send_line(const char *text, const char *id)
 {
     const char *at;
@@ -109,6 +119,8 @@ static void act(const char *action, const char *id)
     long n = 0;
     if (sscanf(action, "exit %ld", &n) == 1)
         _exit((int)n);
+    else if (sscanf(action, "lines %ld", &n) == 1)
+        send_long(id, n);
     else if (sscanf(action, "sleep %ld", &n) == 1)
         nanosleep(&(struct timespec){ n / 1000, n % 1000 * 1000000 }, NULL);
     else if (sscanf(action, "flood %ld", &n) == 1)
