@@ -6,7 +6,7 @@
 struct call {
     struct call *next;
     struct mcp *mcp;
-    struct batch *batch;
+    struct intake *intake;
     struct dispatch_call *work;
     char *id;    /* raw JSON */
     char *token; /* of its progress, raw JSON; NULL: not wanted */
@@ -82,11 +82,11 @@ static void on_done(void *user, const struct dispatch_reply *reply)
 {
     struct call *c = user;
     struct mcp *m = c->mcp;
-    struct batch *batch = c->batch;
+    struct intake *intake = c->intake;
     write_result(m, str_of(c->id), c->modern, reply);
     forget(c);
-    connection_reply(m, batch);
-    connection_leave_batch(m, batch);
+    connection_reply(m, intake, 0);
+    connection_leave(intake);
 }
 
 static void write_doing(const struct call *c, unsigned seconds, struct buf *out)
@@ -114,7 +114,7 @@ static void on_timer(uv_timer_t *timer)
     if (c->modern || !m->revision || strcmp(m->revision, "2024-11-05"))
         write_doing(c, (unsigned)(ms / 1000), out);
     buf_add(out, STR("}}"));
-    connection_reply(m, NULL);
+    connection_note(m, c->intake);
 }
 
 static void start_progress(struct call *c)
@@ -143,16 +143,15 @@ static bool submit(const struct request *r, const struct dispatch_request *reque
         free(c);
         return false;
     }
-    struct str token = progress_token(r->message);
+    struct str token = r->intake->sink.note ? progress_token(r->message) : STR("");
     c->mcp = m;
-    c->batch = r->batch;
+    c->intake = r->intake;
     c->modern = r->modern;
     c->id = str_copy(r->message->id);
     c->token = token.len ? str_copy(token) : NULL;
     c->next = m->calls;
     m->calls = c;
-    if (c->batch)
-        c->batch->open++;
+    c->intake->open++;
     if (c->token)
         start_progress(c);
     return true;
@@ -163,7 +162,7 @@ static void reply_error(const struct request *r, const struct error *err)
     const struct dispatch_reply reply = { .is_error = true,
         .text = str_of(err->message) };
     write_result(r->mcp, r->message->id, r->modern, &reply);
-    connection_reply(r->mcp, r->batch);
+    connection_reply(r->mcp, r->intake, 0);
 }
 
 static bool arguments_fit(const struct request *r, const json_t *schema,
@@ -210,12 +209,28 @@ struct call *call_find(const struct mcp *m, struct str id)
     return NULL;
 }
 
+struct call *call_of(const struct mcp *m, const void *user)
+{
+    for (struct call *c = m->calls; c; c = c->next)
+        if (c->intake->sink.user == user)
+            return c;
+    return NULL;
+}
+
+static void reply_nothing(void *user UNUSED, struct str message UNUSED, int fault UNUSED)
+{
+}
+
+void call_silence(struct call *c)
+{
+    c->intake->sink = (struct mcp_sink){ .reply = reply_nothing };
+}
+
 void call_drop(struct call *c)
 {
-    struct mcp *m = c->mcp;
-    struct batch *batch = c->batch;
+    struct intake *intake = c->intake;
     forget(c);
-    connection_leave_batch(m, batch);
+    connection_leave(intake);
 }
 
 void call_cancel(struct call *c)

@@ -13,24 +13,33 @@ struct buf *connection_buf(struct mcp *m)
     return &m->out;
 }
 
-void connection_reply(struct mcp *m, struct batch *batch)
+void connection_reply(struct mcp *m, struct intake *intake, int fault)
 {
-    if (!batch) {
-        m->send(m->user, buf_str(&m->out));
+    if (!intake->is_batch) {
+        intake->sink.reply(intake->sink.user, buf_str(&m->out), fault);
         return;
     }
-    buf_addc(&batch->replies, batch->replies.len ? ',' : '[');
-    buf_add(&batch->replies, buf_str(&m->out));
+    buf_addc(&intake->replies, intake->replies.len ? ',' : '[');
+    buf_add(&intake->replies, buf_str(&m->out));
 }
 
-void connection_leave_batch(struct mcp *m, struct batch *batch)
+void connection_note(struct mcp *m, struct intake *intake)
 {
-    if (!batch || --batch->open)
+    if (intake->sink.note)
+        intake->sink.note(intake->sink.user, buf_str(&m->out));
+}
+
+void connection_leave(struct intake *intake)
+{
+    if (--intake->open)
         return;
-    if (batch->replies.len) {
-        buf_addc(&batch->replies, ']');
-        m->send(m->user, buf_str(&batch->replies));
+    const struct mcp_sink sink = intake->sink;
+    if (intake->replies.len) {
+        buf_addc(&intake->replies, ']');
+        sink.reply(sink.user, buf_str(&intake->replies), 0);
     }
-    buf_finish(&batch->replies);
-    free(batch);
+    buf_finish(&intake->replies);
+    free(intake);
+    if (sink.end)
+        sink.end(sink.user);
 }

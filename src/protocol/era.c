@@ -22,7 +22,8 @@ static bool is_served(struct str version)
     return false;
 }
 
-bool era_check_modern(const struct rpc_message *m, struct rpc_fault *fault)
+bool era_check_envelope(
+        const struct rpc_message *m, struct str *out, struct rpc_fault *fault)
 {
     const json_t *meta = json_object_get(m->params, "_meta");
     const json_t *version = json_object_get(meta, version_key);
@@ -34,11 +35,31 @@ bool era_check_modern(const struct rpc_message *m, struct rpc_fault *fault)
     if (!json_is_object(json_object_get(meta, capabilities_key)))
         return rpc_fault(fault, RPC_INVALID_PARAMS,
                 "'%s' in 'params._meta' must be an object", capabilities_key);
-    if (is_served(json_str(version)))
+    *out = json_str(version);
+    return true;
+}
+
+bool era_check_served(struct str version, struct rpc_fault *fault)
+{
+    if (is_served(version))
         return true;
     rpc_fault(fault, RPC_UNSUPPORTED_VERSION, "Unsupported protocol version");
-    fault->data = json_pack("{s:o, s:o}", "supported", era_supported(), "requested",
-            json_text(json_str(version)));
+    fault->data = json_pack(
+            "{s:o, s:o}", "supported", era_supported(), "requested", json_text(version));
+    return false;
+}
+
+bool era_check_modern(const struct rpc_message *m, struct rpc_fault *fault)
+{
+    struct str version;
+    return era_check_envelope(m, &version, fault) && era_check_served(version, fault);
+}
+
+bool era_is_legacy_revision(struct str revision)
+{
+    for (size_t i = 0; i < ARRAY_LEN(legacy); i++)
+        if (str_is(revision, legacy[i]))
+            return true;
     return false;
 }
 

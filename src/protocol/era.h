@@ -15,8 +15,14 @@
 
 bool era_is_modern(const struct rpc_message *m);
 
-/* What a modern request must have in its _meta, in the order that the spec checks it. */
+/* What a modern request must have in its _meta, in the order that the spec checks it:
+ * the envelope, from which the version comes, and that this is served. */
+MUST_CHECK bool era_check_envelope(
+        const struct rpc_message *m, struct str *version, struct rpc_fault *fault);
+MUST_CHECK bool era_check_served(struct str version, struct rpc_fault *fault);
 MUST_CHECK bool era_check_modern(const struct rpc_message *m, struct rpc_fault *fault);
+
+bool era_is_legacy_revision(struct str revision);
 
 /* The revision to answer `initialize` with: the one asked for, if it is a legacy one. */
 const char *era_legacy_revision(struct str asked);

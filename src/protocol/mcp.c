@@ -13,14 +13,14 @@ typedef bool method_fn(const struct request *r, struct rpc_fault *fault);
 static void reply(const struct request *r, json_t *result)
 {
     rpc_write_result(r->message->id, result, connection_buf(r->mcp));
-    connection_reply(r->mcp, r->batch);
+    connection_reply(r->mcp, r->intake, 0);
 }
 
 static void reply_fault(
-        struct mcp *m, struct batch *batch, struct str id, struct rpc_fault *fault)
+        struct mcp *m, struct intake *intake, struct str id, struct rpc_fault *fault)
 {
     rpc_write_fault(id, fault, connection_buf(m));
-    connection_reply(m, batch);
+    connection_reply(m, intake, (int)fault->code);
 }
 
 static json_t *server_info(const struct mcp *m)
@@ -45,7 +45,7 @@ static bool run_initialize(const struct request *r, struct rpc_fault *fault)
 {
     struct mcp *m = r->mcp;
     const json_t *asked = json_object_get(r->message->params, "protocolVersion");
-    if (r->batch)
+    if (r->intake->is_batch)
         return rpc_fault(
                 fault, RPC_INVALID_REQUEST, "'initialize' cannot be part of a batch");
     if (!json_is_string(asked))
@@ -100,6 +100,12 @@ static const struct {
     { "tools/list", true, true, run_list },
 };
 
+bool mcp_refuse_method(struct str name, struct rpc_fault *fault)
+{
+    return rpc_fault(fault, RPC_METHOD_NOT_FOUND, "Method not found: '%.*s'",
+            (int)(name.len < 100 ? name.len : 100), name.data);
+}
+
 static bool run_method(const struct request *r, struct rpc_fault *fault)
 {
     struct str name = r->message->method;
@@ -107,8 +113,15 @@ static bool run_method(const struct request *r, struct rpc_fault *fault)
         if (str_is(name, methods[i].name) &&
                 (r->modern ? methods[i].modern : methods[i].legacy))
             return methods[i].run(r, fault);
-    return rpc_fault(fault, RPC_METHOD_NOT_FOUND, "Method not found: '%.*s'",
-            (int)(name.len < 100 ? name.len : 100), name.data);
+    return mcp_refuse_method(name, fault);
+}
+
+bool mcp_has_method(struct str name, bool modern)
+{
+    for (size_t i = 0; i < ARRAY_LEN(methods); i++)
+        if (str_is(name, methods[i].name))
+            return modern ? methods[i].modern : methods[i].legacy;
+    return false;
 }
 
 static bool run_request(const struct request *r, struct rpc_fault *fault)
@@ -116,7 +129,7 @@ static bool run_request(const struct request *r, struct rpc_fault *fault)
     if (call_find(r->mcp, r->message->id))
         return rpc_fault(
                 fault, RPC_INVALID_REQUEST, "a request with this id is still running");
-    if (r->modern && r->batch)
+    if (r->modern && r->intake->is_batch)
         return rpc_fault(fault, RPC_INVALID_REQUEST,
                 "a request of this revision cannot be part of a batch");
     return (!r->modern || era_check_modern(r->message, fault)) && run_method(r, fault);
@@ -132,7 +145,7 @@ static void take_notification(struct mcp *m, const struct rpc_message *message)
 }
 
 static void take_message(
-        struct mcp *m, struct batch *batch, const json_t *value, struct str raw)
+        struct mcp *m, struct intake *intake, const json_t *value, struct str raw)
 {
     struct rpc_message message;
     struct rpc_fault fault;
@@ -140,11 +153,11 @@ static void take_message(
     if (fine && message.kind == RPC_NOTIFICATION)
         take_notification(m, &message);
     if (fine && message.kind == RPC_REQUEST) {
-        struct request r = { m, batch, &message, era_is_modern(&message) };
+        struct request r = { m, intake, &message, era_is_modern(&message) };
         fine = run_request(&r, &fault);
     }
     if (!fine)
-        reply_fault(m, batch, message.id, &fault);
+        reply_fault(m, intake, message.id, &fault);
 }
 
 static bool may_batch(const struct mcp *m, size_t count, struct rpc_fault *fault)
@@ -160,19 +173,66 @@ static bool may_batch(const struct mcp *m, size_t count, struct rpc_fault *fault
     return true;
 }
 
-static void take_batch(struct mcp *m, const json_t *array, struct str raw)
+static void take_batch(
+        struct mcp *m, struct intake *intake, const json_t *array, struct str raw)
 {
     struct rpc_fault fault;
     if (!may_batch(m, json_array_size(array), &fault)) {
-        reply_fault(m, NULL, STR(""), &fault);
+        reply_fault(m, intake, STR(""), &fault);
         return;
     }
-    struct batch *batch = xcalloc(1, sizeof(*batch));
-    *batch = (struct batch){ .replies = BUF(SIZE_MAX / 4), .open = 1 };
+    intake->is_batch = true;
     struct str element;
     for (size_t i = 0; raw_next(&raw, &element); i++)
-        take_message(m, batch, json_array_get(array, i), element);
-    connection_leave_batch(m, batch);
+        take_message(m, intake, json_array_get(array, i), element);
+}
+
+static struct intake *open_intake(const struct mcp_sink *sink)
+{
+    struct intake *intake = xmalloc(sizeof(*intake));
+    *intake = (struct intake){ .sink = *sink, .replies = BUF(SIZE_MAX / 4), .open = 1 };
+    return intake;
+}
+
+void mcp_receive_json(
+        struct mcp *m, const json_t *value, struct str text, const struct mcp_sink *sink)
+{
+    struct intake *intake = open_intake(sink);
+    if (json_is_array(value))
+        take_batch(m, intake, value, text);
+    else
+        take_message(m, intake, value, text);
+    connection_leave(intake);
+}
+
+/* What came without a sink of its own goes where mcp_open() said. */
+static void send_reply(void *user, struct str message, int fault UNUSED)
+{
+    struct mcp *m = user;
+    m->send(m->user, message);
+}
+
+static void send_note(void *user, struct str message)
+{
+    send_reply(user, message, 0);
+}
+
+static struct mcp_sink own_sink(struct mcp *m)
+{
+    return (struct mcp_sink){ .reply = send_reply, .note = send_note, .user = m };
+}
+
+static void refuse_all(struct mcp *m, struct rpc_fault *fault)
+{
+    rpc_write_fault(STR(""), fault, connection_buf(m));
+    m->send(m->user, buf_str(&m->out));
+}
+
+void mcp_fault_of_json(const struct error *err, struct rpc_fault *fault)
+{
+    bool too_deep = err->code == ERR_LIMIT;
+    rpc_fault(fault, too_deep ? RPC_INVALID_REQUEST : RPC_PARSE_ERROR, "%.200s",
+            err->message);
 }
 
 void mcp_receive(struct mcp *m, struct str text)
@@ -181,16 +241,12 @@ void mcp_receive(struct mcp *m, struct str text)
     struct error err;
     struct rpc_fault fault;
     if (!json_parse(text, &value, &err)) {
-        bool too_deep = err.code == ERR_LIMIT;
-        rpc_fault(&fault, too_deep ? RPC_INVALID_REQUEST : RPC_PARSE_ERROR, "%.200s",
-                err.message);
-        reply_fault(m, NULL, STR(""), &fault);
+        mcp_fault_of_json(&err, &fault);
+        refuse_all(m, &fault);
         return;
     }
-    if (json_is_array(value))
-        take_batch(m, value, text);
-    else
-        take_message(m, NULL, value, text);
+    const struct mcp_sink sink = own_sink(m);
+    mcp_receive_json(m, value, text, &sink);
     json_decref(value);
 }
 
@@ -199,16 +255,19 @@ void mcp_refuse_long(struct mcp *m, size_t max_bytes)
     struct rpc_fault fault;
     rpc_fault(&fault, RPC_INVALID_REQUEST, "a message can have at most %zu bytes",
             max_bytes);
-    reply_fault(m, NULL, STR(""), &fault);
+    refuse_all(m, &fault);
+}
+
+void mcp_cancel(struct mcp *m, const void *user)
+{
+    struct call *c;
+    while ((c = call_of(m, user)))
+        call_cancel(c);
 }
 
 bool mcp_is_idle(const struct mcp *m)
 {
     return !m->calls;
-}
-
-static void send_nothing(void *user UNUSED, struct str message UNUSED)
-{
 }
 
 struct mcp *mcp_open(const struct mcp_server *server, struct dispatch *dispatch,
@@ -226,9 +285,10 @@ void mcp_close(struct mcp *m)
 {
     if (!m)
         return;
-    m->send = send_nothing;
-    while (m->calls)
+    while (m->calls) {
+        call_silence(m->calls);
         call_drop(m->calls);
+    }
     buf_finish(&m->out);
     free(m);
 }
