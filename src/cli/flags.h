@@ -23,7 +23,9 @@ struct flags {
     const struct flag *table;
     size_t count;
     flag_fn *operand;
-    void *user; /* what the functions fill */
+    void *user;               /* what the functions fill */
+    const struct flags *more; /* a table that several lines share, or NULL; its `operand`
+                                 is not used */
 };
 
 /* `argv[0]` is not looked at.  ERR_INVALID: the line makes no sense. */

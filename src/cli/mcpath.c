@@ -17,10 +17,8 @@ static const char usage[] =
         "  --timeout S        seconds that one call may take (default 55)\n"
         "  --max-steps N, --max-depth N, --max-memory MIB\n"
         "                     limits of one call: turns of loops and commands (default\n"
-        "                     500000000), recursion (1000), what variables hold (256)\n"
-        "  --transport stdio  how the client is reached (http is not in this build yet)\n"
-        "  --host H, --port P for http\n"
-        "  --version          print the version\n"
+        "                     500000000), recursion (1000), what variables hold "
+        "(256)\n" HTTP_OPTIONS_USAGE "  --version          print the version\n"
         "  --help             print this text\n";
 
 static const char instructions[] =
@@ -54,7 +52,8 @@ static bool open_roots(const struct mcpath_options *o, struct arena *arena,
     return true;
 }
 
-static bool serve(const struct mcpath_options *o, struct arena *arena, struct error *err)
+static bool serve_folder(
+        const struct mcpath_options *o, struct arena *arena, struct error *err)
 {
     struct setup setup = { .name = STR("mcpath"),
         .read_only = o->read_only,
@@ -75,8 +74,9 @@ static bool serve(const struct mcpath_options *o, struct arena *arena, struct er
         .instructions = o->read_only ? read_only_instructions : instructions,
         .setup = &setup,
         .tools = { .places = TOOL_IN_SHELL, .read_only = o->read_only },
+        .http = o->http.wanted ? &o->http : NULL,
     };
-    return open_roots(o, arena, roots, err) && serve_stdio(&config, err);
+    return open_roots(o, arena, roots, err) && serve(&config, err);
 }
 
 int cli_mcpath(int argc, char **argv)
@@ -90,9 +90,5 @@ int cli_mcpath(int argc, char **argv)
         cli_print(options.help ? str_of(usage) : STR("mcpath " PADDOCK_VERSION "\n"));
         return 0;
     }
-    if (options.transport == TRANSPORT_HTTP) {
-        error_set(&err, ERR_UNSUPPORTED, "the transport http is not in this build yet");
-        return cli_fail("mcpath", 2, &err);
-    }
-    return serve(&options, arena, &err) ? 0 : cli_fail("mcpath", 1, &err);
+    return serve_folder(&options, arena, &err) ? 0 : cli_fail("mcpath", 1, &err);
 }

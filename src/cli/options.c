@@ -79,19 +79,6 @@ static bool set_max_memory(void *user, const char *value, struct error *err)
     return parse_count(value, 1, OPTIONS_MAX_MEMORY, &r->options->max_memory_mib, err);
 }
 
-static bool set_port(void *user, const char *value, struct error *err)
-{
-    struct reading *r = user;
-    return parse_count(value, 1, 65535, &r->options->port, err);
-}
-
-static bool set_host(void *user, const char *value, struct error *err)
-{
-    struct reading *r = user;
-    r->options->host = value;
-    return *value || error_set(err, ERR_INVALID, "the host cannot be empty");
-}
-
 /* Seconds with up to three decimals. */
 static bool set_timeout(void *user, const char *value, struct error *err)
 {
@@ -107,16 +94,6 @@ static bool set_timeout(void *user, const char *value, struct error *err)
                 "'%.80s' is not a number of seconds from 0.001 to %d", value,
                 OPTIONS_MAX_TIMEOUT);
     r->options->timeout_ms = (unsigned)(seconds * 1000 + ms);
-    return true;
-}
-
-static bool set_transport(void *user, const char *value, struct error *err)
-{
-    struct reading *r = user;
-    bool http = !strcmp(value, "http");
-    if (!http && strcmp(value, "stdio"))
-        return error_set(err, ERR_INVALID, "'%.80s' is neither stdio nor http", value);
-    r->options->transport = http ? TRANSPORT_HTTP : TRANSPORT_STDIO;
     return true;
 }
 
@@ -154,16 +131,13 @@ static bool set_mount(void *user, const char *value, struct error *err)
 static const struct flag table[] = {
     { "--deny", true, set_deny },
     { "--help", false, NULL },
-    { "--host", true, set_host },
     { "--max-depth", true, set_max_depth },
     { "--max-memory", true, set_max_memory },
     { "--max-output", true, set_max_output },
     { "--max-steps", true, set_max_steps },
     { "--mount", true, set_mount },
-    { "--port", true, set_port },
     { "--read-only", false, set_read_only },
     { "--timeout", true, set_timeout },
-    { "--transport", true, set_transport },
     { "--version", false, NULL },
 };
 
@@ -184,13 +158,13 @@ bool mcpath_options_parse(int argc, char **argv, struct arena *arena,
         .help = flags_has(argc, argv, "--help") || flags_has(argc, argv, "-h"),
         .version = flags_has(argc, argv, "--version"),
         .max_output = DEFAULT_MAX_OUTPUT,
-        .timeout_ms = DEFAULT_TIMEOUT_MS,
-        .host = "127.0.0.1",
-        .port = 8000 };
+        .timeout_ms = DEFAULT_TIMEOUT_MS };
+    http_options_init(&o.http, argc, arena);
     o.deny = arena_zalloc(arena, ((size_t)argc + 1) * sizeof(*o.deny));
     o.mounts = arena_zalloc(arena, ((size_t)argc + 1) * sizeof(*o.mounts));
     struct reading r = { &o, arena, false };
-    const struct flags flags = { table, ARRAY_LEN(table), read_root, &r };
+    const struct flags http = http_options_flags(&o.http);
+    const struct flags flags = { table, ARRAY_LEN(table), read_root, &r, &http };
     if (!o.help && !o.version && !flags_read(&flags, argc, argv, err))
         return false;
     *out = o;

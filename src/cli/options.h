@@ -7,6 +7,7 @@
 #ifndef CLI_OPTIONS_H
 #define CLI_OPTIONS_H
 
+#include "cli/http-options.h"
 #include "cli/location.h"
 
 #define OPTIONS_MAX_OUTPUT  10000000      /* the greatest --max-output */
@@ -14,8 +15,6 @@
 #define OPTIONS_MAX_DEPTH   100000        /* the greatest --max-depth */
 #define OPTIONS_MAX_MEMORY  2048          /* the greatest --max-memory, in MiB */
 #define OPTIONS_MAX_TIMEOUT 86400         /* the greatest --timeout, in seconds */
-
-enum transport { TRANSPORT_STDIO, TRANSPORT_HTTP };
 
 struct mount {
     struct str at; /* "/mnt/NAME" */
@@ -34,9 +33,7 @@ struct mcpath_options {
     unsigned timeout_ms;
     uint64_t max_steps; /* 0: the shell's own limit; these three */
     unsigned max_depth, max_memory_mib;
-    enum transport transport;
-    const char *host;
-    unsigned port;
+    struct http_options http;
 };
 
 /* `argv[0]` is not looked at.  ERR_INVALID, or ERR_UNSUPPORTED from location_parse(). */

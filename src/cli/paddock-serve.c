@@ -1,4 +1,5 @@
 #include "cli/cli.h"
+#include "cli/http-options.h"
 #include "cli/workspace.h"
 
 static const char usage[] =
@@ -11,9 +12,8 @@ static const char usage[] =
         "  --workspace DIR    the same as WORKSPACE\n"
         "  --tools LIST       offer only these, separated by commas\n"
         "  --debug            record every decision in .pyddock/tmp/audit.jsonl\n"
-        "  --no-install       do not install the packages of [imports] that are missing\n"
-        "  --transport stdio  how the client is reached (http is not in this build yet)\n"
-        "  --help             print this text\n";
+        "  --no-install       do not install the packages of [imports] that are "
+        "missing\n" HTTP_OPTIONS_USAGE "  --help             print this text\n";
 
 static const char instructions[] =
         "Tools over a workspace, under a declared policy: what they allow needs no "

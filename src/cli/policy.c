@@ -546,7 +546,7 @@ int cli_policy(int argc, char **argv)
     struct options o = { .workspace = ".",
         .words = arena_alloc(arena, (size_t)(argc + 1) * sizeof(*o.words)),
         .env = arena_alloc(arena, (size_t)(argc + 1) * sizeof(*o.env)) };
-    const struct flags flags = { table, ARRAY_LEN(table), add_word, &o };
+    const struct flags flags = { table, ARRAY_LEN(table), add_word, &o, NULL };
     struct error err = { 0 };
     if (flags_has(argc, argv, "--help") || flags_has(argc, argv, "-h")) {
         cli_print(str_of(usage));

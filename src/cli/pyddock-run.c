@@ -106,7 +106,7 @@ static int count_options(int argc, char **argv)
 
 static bool read_options(int argc, char **argv, struct options *o, struct error *err)
 {
-    const struct flags flags = { table, ARRAY_LEN(table), NULL, o };
+    const struct flags flags = { table, ARRAY_LEN(table), NULL, o, NULL };
     int i = count_options(argc, argv);
     if (!flags_read(&flags, i, argv, err))
         return false;

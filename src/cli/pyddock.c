@@ -1,4 +1,5 @@
 #include "cli/cli.h"
+#include "cli/http-options.h"
 #include "cli/pyddock-run.h"
 #include "cli/workspace.h"
 
@@ -19,9 +20,8 @@ static const char serve_usage[] =
         "  --workspace DIR    the workspace (default: the current folder)\n"
         "  --tools LIST       offer only these tools, separated by commas\n"
         "  --debug            record every decision in .pyddock/tmp/audit.jsonl\n"
-        "  --no-install       do not install the packages of [imports] that are missing\n"
-        "  --transport stdio  how the client is reached (http is not in this build yet)\n"
-        "  --help             print this text\n";
+        "  --no-install       do not install the packages of [imports] that are "
+        "missing\n" HTTP_OPTIONS_USAGE "  --help             print this text\n";
 
 static const char instructions[] =
         "Tools over a workspace, under a declared policy: what they allow needs no "

@@ -1,5 +1,6 @@
 /*
- * serve.h - one server for one client on stdin and stdout, from start to end.
+ * serve.h - a server from start to end: for one client on stdin and stdout, or for many
+ * over HTTP.
  */
 #ifndef CLI_SERVE_H
 #define CLI_SERVE_H
@@ -7,6 +8,8 @@
 #include "cli/interpreter.h"
 #include "policy/setup.h"
 #include "tool/dispatch.h"
+
+struct http_options;
 
 struct serve_config {
     const char *instructions;  /* for the model */
@@ -16,10 +19,18 @@ struct serve_config {
     const struct command_policy *commands;    /* what run_shell asks */
     const struct interpreter_request *python; /* its launcher is found here */
     struct audit *audit;
+    const struct http_options *http; /* NULL: stdio */
 };
 
 /* Serve until the client goes or a signal says so; every child is gone by then.  False:
  * it could not start. */
 MUST_CHECK bool serve_stdio(const struct serve_config *config, struct error *err);
+
+/* The same over HTTP, until a signal says so.  ERR_INVALID: the options contradict each
+ * other. */
+MUST_CHECK bool serve_http(const struct serve_config *config, struct error *err);
+
+/* One of the two, as the configuration says. */
+MUST_CHECK bool serve(const struct serve_config *config, struct error *err);
 
 #endif

@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "cli/cli.h"
 #include "cli/flags.h"
+#include "cli/http-options.h"
 #include "cli/location.h"
 #include "cli/serve.h"
 #include "policy/config/config.h"
@@ -20,6 +21,7 @@ struct workspace_options {
     const char *workspace; /* NULL: not given */
     const char *only;
     bool debug, no_install;
+    struct http_options http;
 };
 
 static bool set_workspace(void *user, const char *value, struct error *err)
@@ -62,19 +64,11 @@ static bool set_no_install(
     return true;
 }
 
-static bool set_transport(void *user UNUSED, const char *value, struct error *err)
-{
-    return !strcmp(value, "stdio") ||
-           error_set(err, ERR_UNSUPPORTED,
-                   "'%.80s' is not stdio, and there is no other in this build", value);
-}
-
 static const struct flag table[] = {
     { "--debug", false, set_debug },
     { "--help", false, NULL },
     { "--no-install", false, set_no_install },
     { "--tools", true, set_tools },
-    { "--transport", true, set_transport },
     { "--workspace", true, set_workspace },
 };
 
@@ -134,7 +128,7 @@ bool workspace_open(const struct workspace_request *request, struct arena *arena
            audit_open(w->policy, request->debug, &w->audit, err);
 }
 
-static bool serve(const struct workspace_options *o, struct error *err)
+static bool serve_workspace(const struct workspace_options *o, struct error *err)
 {
     auto_arena *arena = arena_create();
     const struct workspace_request request = { o->workspace, NULL, o->debug };
@@ -171,8 +165,9 @@ static bool serve(const struct workspace_options *o, struct error *err)
         .commands = w.commands,
         .python = &python,
         .audit = w.audit,
+        .http = o->http.wanted ? &o->http : NULL,
     };
-    bool served = serve_stdio(&config, err);
+    bool served = serve(&config, err);
     audit_close(w.audit);
     return served;
 }
@@ -181,7 +176,10 @@ int workspace_serve(const struct workspace_face *face, int argc, char **argv)
 {
     struct error err = { 0 };
     struct workspace_options options = { .face = face };
-    const struct flags flags = { table, ARRAY_LEN(table), set_operand, &options };
+    auto_arena *arena = arena_create();
+    http_options_init(&options.http, argc, arena);
+    const struct flags http = http_options_flags(&options.http);
+    const struct flags flags = { table, ARRAY_LEN(table), set_operand, &options, &http };
     if (flags_has(argc, argv, "--help") || flags_has(argc, argv, "-h")) {
         cli_print(str_of(face->usage));
         return 0;
@@ -190,5 +188,5 @@ int workspace_serve(const struct workspace_face *face, int argc, char **argv)
         return cli_fail(face->command, 2, &err);
     if (!options.workspace)
         options.workspace = ".";
-    return serve(&options, &err) ? 0 : cli_fail(face->command, 1, &err);
+    return serve_workspace(&options, &err) ? 0 : cli_fail(face->command, 1, &err);
 }

@@ -171,13 +171,20 @@ static void close_line(struct session *s)
         door_close(TAKE(s->line));
 }
 
+static void end_worker(struct session *s)
+{
+    if (s->worker && s->config.count)
+        s->config.count->running--;
+    worker_destroy(TAKE(s->worker));
+    close_line(s);
+}
+
 static void on_ended(void *user, const char *why)
 {
     struct session *s = user;
     bool was_ready = s->ready;
     uv_timer_stop(&s->timer);
-    worker_destroy(TAKE(s->worker));
-    close_line(s);
+    end_worker(s);
     s->ready = false;
     bool lost = s->used && !s->config.stateless;
     s->used = false;
@@ -195,8 +202,12 @@ static const struct worker_events events = { on_ready, on_reply, on_ended };
 static bool start_worker(
         struct session *s, const struct helper_spec *spec, struct error *err)
 {
-    return worker_start(s->config.loop, spec, s->config.setup, s->config.max_reply,
-            &events, s, &s->worker, err);
+    if (!worker_start(s->config.loop, spec, s->config.setup, s->config.max_reply, &events,
+                s, &s->worker, err))
+        return false;
+    if (s->config.count)
+        s->config.count->running++;
+    return true;
 }
 
 /* With one descriptor more, its way to the door. */
@@ -300,6 +311,12 @@ bool session_is_idle(const struct session *s)
     return !s->calls;
 }
 
+bool session_has_room(const struct session *s)
+{
+    const struct worker_count *count = s->config.count;
+    return s->worker || !count || count->running < count->most;
+}
+
 static void drop_waiting(struct session *s, struct session_call *call)
 {
     struct session_call **at = &s->first;
@@ -331,8 +348,7 @@ void session_destroy(struct session *s)
 {
     if (!s)
         return;
-    worker_destroy(s->worker);
-    close_line(s);
+    end_worker(s);
     if (s->running)
         free_call(s, s->running);
     while (s->first)

@@ -22,6 +22,11 @@ struct session_call;
 
 typedef void session_idle_fn(void *user);
 
+/* How many workers there are of sessions that share this. */
+struct worker_count {
+    unsigned running, most;
+};
+
 struct session_config {
     uv_loop_t *loop;
     struct helper_spec worker; /* all it points to outlives the session */
@@ -35,6 +40,7 @@ struct session_config {
     session_idle_fn *idle; /* may be NULL: told when the last call has ended */
     void *idle_user;
     bool *problems_told; /* shared by sessions that are alike, or NULL: problems.h */
+    struct worker_count *count; /* or NULL; who calls sees to it that there is room */
 };
 
 /* Called once for each call that is not cancelled, from the loop.  `notes`: the JSON that
@@ -46,6 +52,9 @@ struct session *session_create(const struct session_config *config);
 
 /* Nothing runs and nothing waits. */
 bool session_is_idle(const struct session *s);
+
+/* Whether a call finds a worker, or there is room for one more. */
+bool session_has_room(const struct session *s);
 
 /* Start the worker if there is none, so that the first call finds it ready. */
 void session_warm(struct session *s);

@@ -25,10 +25,11 @@ struct dispatch_call {
 
 struct dispatch {
     struct dispatch_config config;
-    struct session *shell;      /* NULL: no tool needs it */
-    struct pool *pool;          /* the same */
-    struct run_shell *commands; /* the same */
-    struct run_python *python;  /* the same */
+    struct session *shell; /* NULL: no tool needs it */
+    /* The same; these three may be those of the commons. */
+    struct pool *pool;
+    struct run_shell *commands;
+    struct run_python *python;
     struct dispatch_call *calls;
     bool problems_told; /* of workers */
 };
@@ -215,6 +216,7 @@ void dispatch_cancel(struct dispatch *d, struct dispatch_call *c)
 static struct session *create_shell(const struct dispatch_config *config)
 {
     struct session_config shell = config->worker;
+    shell.count = config->shells;
     shell.door = config->door;
     if (shell.door)
         shell.setup = config->door_setup;
@@ -224,10 +226,18 @@ static struct session *create_shell(const struct dispatch_config *config)
 struct dispatch *dispatch_create(const struct dispatch_config *config)
 {
     struct dispatch *d = xcalloc(1, sizeof(*d));
+    struct dispatch *commons = config->commons;
     d->config = *config;
-    d->config.worker.problems_told = &d->problems_told;
+    d->config.worker.problems_told =
+            commons ? &commons->problems_told : &d->problems_told;
     if (toolset_has_place(config->tools, TOOL_IN_SHELL))
         d->shell = create_shell(&d->config);
+    if (commons) {
+        d->pool = commons->pool;
+        d->commands = commons->commands;
+        d->python = commons->python;
+        return d;
+    }
     if (toolset_has_place(config->tools, TOOL_IN_POOL))
         d->pool = pool_create(&d->config.worker, POOL_IDLE_MS);
     if (toolset_has_place(config->tools, TOOL_IN_SERVER))
@@ -239,7 +249,7 @@ struct dispatch *dispatch_create(const struct dispatch_config *config)
 
 void dispatch_warm(struct dispatch *d)
 {
-    if (d->shell)
+    if (d->shell && !d->config.commons)
         session_warm(d->shell);
     if (d->pool)
         pool_warm(d->pool);
@@ -253,14 +263,34 @@ void dispatch_renew_python(struct dispatch *d)
         run_python_renew(d->python);
 }
 
+bool dispatch_has_room(const struct dispatch *d, struct str tool)
+{
+    return tool_find_place(tool) != TOOL_IN_SHELL || !d->shell ||
+           session_has_room(d->shell);
+}
+
+/* What others go on using is only told to stop. */
+static void leave_commons(struct dispatch *d)
+{
+    for (struct dispatch_call *c = d->calls, *next; c; c = next) {
+        next = c->next;
+        if (c->place != TOOL_IN_SHELL)
+            dispatch_cancel(d, c);
+    }
+}
+
 void dispatch_destroy(struct dispatch *d)
 {
     if (!d)
         return;
+    if (d->config.commons) {
+        leave_commons(d);
+    } else {
+        pool_destroy(d->pool);
+        run_shell_destroy(d->commands);
+        run_python_destroy(d->python);
+    }
     session_destroy(d->shell);
-    pool_destroy(d->pool);
-    run_shell_destroy(d->commands);
-    run_python_destroy(d->python);
     while (d->calls)
         drop(d->calls);
     free(d);

@@ -20,16 +20,21 @@ struct dispatch_config {
     struct session_config worker;     /* of the pool, and of a shell without a door */
     struct door *door;                /* where the shell asks for programs; or NULL */
     struct str door_setup;            /* the shell's setup then */
+    struct worker_count *shells;      /* of all clients, or NULL */
     const struct toolset *tools;      /* what is offered decides what is kept warm */
     struct run_shell_config commands; /* .launcher NULL: no commands are offered */
     struct run_python_config python;
     struct audit *audit; /* NULL: nothing is recorded */
     struct str session;  /* names this client in the log */
+    /* One of another client that knows the same tools: what has no state is its work,
+     * and only the shell is this one's own.  It lives longer.  NULL: none. */
+    struct dispatch *commons;
 };
 
 struct dispatch *dispatch_create(const struct dispatch_config *config);
 
-/* Start the processes that the first calls need, so that these find them ready. */
+/* Start the processes that the first calls need, so that these find them ready; but no
+ * shell of a client that has a `commons`, since there may be many who never use it. */
 void dispatch_warm(struct dispatch *d);
 
 /* As run_python_renew(); nothing if that tool is not offered. */
@@ -59,6 +64,9 @@ MUST_CHECK bool dispatch_call(struct dispatch *d, const struct dispatch_request 
 /* A call that was answered with an error before it came here: for the log. */
 void dispatch_refused(struct dispatch *d, const struct dispatch_request *request,
         const struct error *err);
+
+/* Whether a call of this tool finds a process for it, or may start one. */
+bool dispatch_has_room(const struct dispatch *d, struct str tool);
 
 /* What a call waits for, in words; "" if it runs. */
 struct str dispatch_doing(const struct dispatch_call *call);

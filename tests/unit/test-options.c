@@ -26,10 +26,10 @@ static void test_defaults(void **state UNUSED)
     assert_string_equal(o.root.path, ".");
     assert_int_equal(o.max_output, 30000);
     assert_int_equal(o.timeout_ms, 55000);
-    assert_int_equal(o.port, 8000);
-    assert_string_equal(o.host, "127.0.0.1");
+    assert_int_equal(o.http.port, 8000);
+    assert_string_equal(o.http.host, "127.0.0.1");
     assert_false(o.read_only || o.help || o.version);
-    assert_true(o.transport == TRANSPORT_STDIO && !o.deny_count && !o.mount_count);
+    assert_true(!o.http.wanted && !o.deny_count && !o.mount_count);
 }
 
 static void test_values(void **state UNUSED)

@@ -1,0 +1,163 @@
+#include "cli/http-options.h"
+#include "cli/serve-parts.h"
+#include "transport/http-listener.h"
+
+#include "base/log.h"
+
+#include <stdio.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#define FINISH_MS       700 /* for calls that run when we are told to end */
+#define FLUSH_MS        250 /* and for their replies */
+#define OTHER_FDS       128 /* descriptors that are no connection: helpers, files */
+#define FDS_OF_WORKER   4
+#define MOST_CONNECTION 4000
+
+struct serve_http {
+    struct serve_parts parts;
+    uv_signal_t watchers[SERVE_SIGNALS];
+    struct worker_count shells;
+    struct dispatch *commons;
+    struct http_server *server;
+    struct http_listener *listener;
+    uint64_t clients; /* there have been so many */
+};
+
+/* What a client has of ours. */
+struct client_name {
+    char text[48];
+};
+
+static struct http_client on_open(void *user)
+{
+    struct serve_http *s = user;
+    struct client_name *name = xcalloc(1, sizeof(*name));
+    snprintf(name->text, sizeof(name->text), "http-%d-%llu", getpid(),
+            (unsigned long long)++s->clients);
+    struct dispatch_config config = s->parts.dispatch;
+    config.session = str_of(name->text);
+    config.commons = s->commons;
+    config.shells = &s->shells;
+    struct dispatch *dispatch = dispatch_create(&config);
+    return (struct http_client){ .mcp = mcp_open(&s->parts.server, dispatch, NULL, NULL),
+        .dispatch = dispatch,
+        .own = name };
+}
+
+static void on_close(void *user UNUSED, struct http_client client)
+{
+    mcp_close(client.mcp);
+    dispatch_destroy(client.dispatch);
+    free(client.own);
+}
+
+static void on_renew(void *user)
+{
+    struct serve_http *s = user;
+    if (s->commons)
+        dispatch_renew_python(s->commons);
+}
+
+static void on_signal(uv_signal_t *watcher, int number UNUSED)
+{
+    struct serve_http *s = watcher->data;
+    http_listener_close(s->listener, FINISH_MS, FLUSH_MS);
+}
+
+static void on_closed(void *user)
+{
+    struct serve_http *s = user;
+    http_server_destroy(TAKE(s->server));
+    dispatch_destroy(TAKE(s->commons));
+    serve_parts_close(&s->parts);
+    serve_unwatch_signals(s->watchers);
+}
+
+/* As many as there are descriptors for, beside those of helpers. */
+static unsigned connection_limit(const struct http_options *o)
+{
+    struct rlimit fds;
+    rlim_t others = OTHER_FDS + (rlim_t)o->max_workers * FDS_OF_WORKER;
+    if (getrlimit(RLIMIT_NOFILE, &fds) || fds.rlim_cur == RLIM_INFINITY ||
+            fds.rlim_cur > others + MOST_CONNECTION)
+        return MOST_CONNECTION;
+    return fds.rlim_cur > others + 16 ? (unsigned)(fds.rlim_cur - others) : 16;
+}
+
+static void open_server(struct serve_http *s, const struct serve_config *config,
+        const struct http_settings *settings, struct arena *arena)
+{
+    const struct http_options *o = config->http;
+    s->shells = (struct worker_count){ .most = o->max_workers };
+    s->parts.renew = on_renew;
+    s->parts.renew_user = s;
+    serve_parts_open(&s->parts, config, arena);
+    struct dispatch_config commons = s->parts.dispatch;
+    commons.session = str_of(arena_printf(arena, "http-%d", getpid()));
+    s->commons = dispatch_create(&commons);
+    const struct http_server_config server = { .loop = &s->parts.loop,
+        .rules = { .hosts = o->hosts,
+                .host_count = o->host_count,
+                .origins = o->origins,
+                .origin_count = o->origin_count,
+                .token = settings->token },
+        .max_sessions = o->max_sessions,
+        .session_idle_ms = o->session_idle_s * 1000,
+        .open = on_open,
+        .close = on_close,
+        .user = s };
+    s->server = http_server_create(&server);
+}
+
+static bool open_listener(struct serve_http *s, const struct http_options *o,
+        const struct http_settings *settings, struct error *err)
+{
+    const struct http_listener_config listener = { .address = &settings->address,
+        .tls_cert = settings->tls_cert,
+        .tls_key = settings->tls_key,
+        .max_connections = connection_limit(o),
+        .request_ms = o->request_s * 1000,
+        .closed = on_closed,
+        .user = s };
+    return http_listener_open(&s->parts.loop, &listener, s->server, &s->listener, err);
+}
+
+static void announce(const struct serve_http *s, const struct http_options *o,
+        const struct http_settings *settings)
+{
+    bool is_v6 = settings->address.ss_family == AF_INET6;
+    log_line(LOG_NOTICE, "serving http%s://%s%s%s:%u" HTTP_ENDPOINT,
+            settings->tls_cert ? "s" : "", is_v6 ? "[" : "", o->host, is_v6 ? "]" : "",
+            http_listener_port(s->listener));
+    if (!settings->is_loopback && !settings->tls_cert)
+        log_line(LOG_WARN, "the token and all data travel unencrypted; --tls-cert and "
+                           "--tls-key, or a proxy in front, change that");
+}
+
+bool serve_http(const struct serve_config *config, struct error *err)
+{
+    struct serve_http s = { .server = NULL };
+    auto_arena *arena = arena_create();
+    struct http_settings settings;
+    bool ready = http_options_check(config->http, arena, &settings, err) &&
+                 serve_parts_prepare(&s.parts, config, err);
+    if (ready) {
+        serve_watch_signals(&s.parts.loop, s.watchers, on_signal, &s);
+        open_server(&s, config, &settings, arena);
+        ready = open_listener(&s, config->http, &settings, err);
+        if (ready)
+            announce(&s, config->http, &settings);
+        else
+            on_closed(&s);
+        uv_run(&s.parts.loop, UV_RUN_DEFAULT);
+        uv_loop_close(&s.parts.loop);
+    }
+    serve_parts_finish(&s.parts);
+    return ready;
+}
+
+bool serve(const struct serve_config *config, struct error *err)
+{
+    return config->http ? serve_http(config, err) : serve_stdio(config, err);
+}

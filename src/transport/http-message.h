@@ -1,0 +1,42 @@
+/*
+ * http-message.h - what is decided about the body of a POST: which era it is of, who has
+ * to answer it, and whether head and body agree.
+ */
+#ifndef TRANSPORT_HTTP_MESSAGE_H
+#define TRANSPORT_HTTP_MESSAGE_H
+
+#include "base/json.h"
+#include "transport/http-head.h"
+
+enum http_way {
+    HTTP_WAY_REFUSED, /* `status`, and `fault` is the body */
+    HTTP_WAY_TAKEN,   /* nothing is to be done and nothing said: 202 */
+    HTTP_WAY_OPEN,    /* `initialize`: a session begins */
+    HTTP_WAY_SESSION, /* for the session that the head names, if there is one */
+    HTTP_WAY_ALONE,   /* a request that needs nobody's session */
+};
+
+struct http_message {
+    enum http_way way;
+    unsigned status;
+    struct buf fault; /* a JSON-RPC error */
+    json_t *value;    /* the body; NULL with HTTP_WAY_REFUSED */
+    struct str tool;  /* of the last tools/call in it, or "" */
+    struct str id;    /* of a single request, as it was sent, or "" */
+};
+
+/* `body` is looked into as long as the message is used. */
+void http_judge_message(
+        const struct http_head *head, struct str body, struct http_message *out);
+void http_message_finish(struct http_message *m);
+
+/* Append an error reply with `id`, or none. */
+void http_write_fault(struct str id, int code, const char *text, struct buf *out);
+
+/*
+ * The value of Mcp-Name, which may be "=?base64?...?=" for what no header can hold.
+ * False: it is marked as such and is none.
+ */
+MUST_CHECK bool http_decode_value(struct str value, struct buf *out);
+
+#endif

@@ -1,0 +1,496 @@
+#include "transport/http-server.h"
+
+#include "base/log.h"
+#include "protocol/mcp.h"
+#include "transport/http-message.h"
+
+#define MAX_STREAM ((size_t)256 << 20)
+
+struct http_server {
+    struct http_server_config config;
+    struct http_sessions sessions;
+    struct http_exchange *exchanges;
+    size_t body_bytes; /* held by all exchanges */
+    bool refuses;
+};
+
+struct http_exchange {
+    struct http_exchange *next, **at; /* of the server's */
+    struct http_server *server;
+    struct http_head head;
+    http_wake_fn *wake;
+    void *user;
+    enum http_route route;
+    struct buf body;
+    size_t skipped; /* bytes of a body that is not kept */
+    bool skips;
+    struct http_message message;
+    struct http_session *session; /* whose call runs, or NULL */
+    struct http_client client;    /* of its own; .mcp NULL: none */
+    struct mcp *mcp;              /* where calls of ours may run; NULL: none do */
+    struct http_answer answer;
+    char session_id[HTTP_SESSION_DIGITS + 1];
+    bool ready, running, streams, stream_ended;
+    int fault; /* of the reply */
+    struct buf stream;
+    size_t read;    /* so much of it the client has */
+    uint64_t spoke; /* ms: when the stream was last added to */
+};
+
+static uint64_t now_ms(const struct http_server *s)
+{
+    return uv_now(s->config.loop);
+}
+
+struct http_server *http_server_create(const struct http_server_config *config)
+{
+    struct http_server *s = xcalloc(1, sizeof(*s));
+    s->config = *config;
+    return s;
+}
+
+static void close_client(struct http_server *s, struct http_client client)
+{
+    s->config.close(s->config.user, client);
+}
+
+/* Ready with an answer that is complete. */
+static void set_answer(struct http_exchange *x, unsigned status, const char *type)
+{
+    x->answer.status = status;
+    x->answer.type = type;
+    x->ready = true;
+}
+
+static void answer_fault(
+        struct http_exchange *x, unsigned status, int code, const char *text)
+{
+    buf_clear(&x->answer.body);
+    http_write_fault(x->message.id, code, text, &x->answer.body);
+    set_answer(x, status, "application/json");
+}
+
+static void answer_busy(struct http_exchange *x, const char *text)
+{
+    answer_fault(x, 503, RPC_BUSY, text);
+    x->answer.retry_after_s = HTTP_RETRY_AFTER_S;
+}
+
+static void answer_refusal(struct http_exchange *x, const struct http_refusal *r)
+{
+    if (r->reason[0])
+        answer_fault(x, r->status, RPC_INVALID_REQUEST, r->reason);
+    else
+        set_answer(x, r->status, NULL);
+    x->answer.allow = r->allow;
+    x->answer.authenticate = r->status == 401;
+    x->answer.close = r->at_once;
+    /* The rest waits until the body has been read, so that the client sees it. */
+    x->ready = r->at_once;
+    x->skips = true;
+}
+
+static struct http_exchange *add_exchange(struct http_server *s)
+{
+    struct http_exchange *x = xcalloc(1, sizeof(*x));
+    x->server = s;
+    x->next = s->exchanges;
+    x->at = &s->exchanges;
+    if (x->next)
+        x->next->at = &x->next;
+    s->exchanges = x;
+    return x;
+}
+
+struct http_exchange *http_exchange_open(struct http_server *s,
+        const struct http_head *head, http_wake_fn *wake, void *user)
+{
+    struct http_exchange *x = add_exchange(s);
+    struct http_refusal refusal;
+    x->head = *head;
+    x->wake = wake;
+    x->user = user;
+    x->body = BUF(HTTP_MAX_BODY);
+    x->stream = BUF(MAX_STREAM);
+    x->answer.body = BUF(MAX_STREAM);
+    x->message = (struct http_message){ .id = STR("") };
+    x->route = http_judge_head(&s->config.rules, head, &refusal);
+    if (x->route == HTTP_ROUTE_REFUSED)
+        answer_refusal(x, &refusal);
+    return x;
+}
+
+static void keep_no_more(struct http_exchange *x)
+{
+    x->server->body_bytes -= x->body.len;
+    x->skipped += x->body.len;
+    buf_finish(&x->body);
+    x->skips = true;
+}
+
+bool http_exchange_add(struct http_exchange *x, struct str bytes)
+{
+    struct http_server *s = x->server;
+    if (!x->skips && x->body.len + bytes.len > HTTP_MAX_BODY) {
+        const struct http_refusal refusal = { .status = 413,
+            .reason = "a body can have at most 4194304 bytes" };
+        keep_no_more(x);
+        answer_refusal(x, &refusal);
+        x->route = HTTP_ROUTE_REFUSED;
+    } else if (!x->skips && s->body_bytes + bytes.len > HTTP_MAX_BODIES) {
+        keep_no_more(x);
+        answer_busy(x, "too many requests are being received; try again");
+        x->ready = false;
+        x->route = HTTP_ROUTE_REFUSED;
+    }
+    if (x->skips) {
+        x->skipped += bytes.len;
+        return x->skipped <= HTTP_MAX_UNREAD;
+    }
+    buf_add(&x->body, bytes);
+    s->body_bytes += bytes.len;
+    return true;
+}
+
+/* Events of a stream: the head of the answer goes with the first. */
+static void start_stream(struct http_exchange *x)
+{
+    if (x->streams)
+        return;
+    x->streams = true;
+    set_answer(x, 200, "text/event-stream");
+}
+
+static void add_event(struct http_exchange *x, struct str message)
+{
+    start_stream(x);
+    buf_add(&x->stream, STR("event: message\ndata: "));
+    buf_add(&x->stream, message);
+    buf_add(&x->stream, STR("\n\n"));
+    x->spoke = now_ms(x->server);
+}
+
+static void on_note(void *user, struct str message)
+{
+    struct http_exchange *x = user;
+    add_event(x, message);
+    x->wake(x->user);
+}
+
+static void on_reply(void *user, struct str message, int fault)
+{
+    struct http_exchange *x = user;
+    x->fault = fault;
+    if (x->streams || !http_accepts_json(&x->head)) {
+        add_event(x, message);
+        return;
+    }
+    bool malformed = fault == RPC_INVALID_REQUEST || fault == RPC_PARSE_ERROR;
+    buf_add(&x->answer.body, message);
+    set_answer(x, malformed ? 400 : 200, "application/json");
+}
+
+/* The last thing that is heard of what the request had started. */
+static void on_end(void *user)
+{
+    struct http_exchange *x = user;
+    x->running = false;
+    x->stream_ended = true;
+    if (!x->ready)
+        set_answer(x, 202, NULL); /* it was cancelled: nothing is said */
+    x->wake(x->user);
+}
+
+static void leave_session(struct http_exchange *x)
+{
+    struct http_session *session = TAKE(x->session);
+    if (!session)
+        return;
+    session->running--;
+    http_sessions_touch(&x->server->sessions, session, now_ms(x->server));
+}
+
+/* Give the message to a client's protocol. */
+static void hand_over(struct http_exchange *x, const struct http_client *client)
+{
+    const struct http_message *m = &x->message;
+    const struct mcp_sink sink = { .reply = on_reply,
+        .note = http_accepts_stream(&x->head) ? on_note : NULL,
+        .end = on_end,
+        .user = x };
+    if (m->tool.len && !dispatch_has_room(client->dispatch, m->tool)) {
+        answer_busy(x, "as many shells are running as --max-workers allows; try again");
+        return;
+    }
+    x->running = true;
+    x->mcp = client->mcp;
+    mcp_receive_json(client->mcp, m->value, buf_str(&x->body), &sink);
+}
+
+/* Room for one more session; somebody may lose one that he has never used. */
+static bool make_room(struct http_server *s)
+{
+    if (s->sessions.count < s->config.max_sessions)
+        return true;
+    struct http_session *one = http_sessions_dispensable(&s->sessions);
+    if (one)
+        close_client(s, http_sessions_remove(&s->sessions, one));
+    return one != NULL;
+}
+
+static void open_session(struct http_exchange *x)
+{
+    struct http_server *s = x->server;
+    struct error err;
+    struct http_session *session;
+    if (!make_room(s)) {
+        answer_busy(x, "as many sessions are open as --max-sessions allows; try again");
+        return;
+    }
+    struct http_client client = s->config.open(s->config.user);
+    if (!http_sessions_add(&s->sessions, &client, now_ms(s), &session, &err)) {
+        log_line(LOG_ERROR, "%s", err.message);
+        close_client(s, client);
+        answer_fault(x, 500, RPC_INTERNAL_ERROR, "Internal error");
+        return;
+    }
+    hand_over(x, &client); /* is answered at once */
+    x->mcp = NULL;
+    if (x->fault) {
+        close_client(s, http_sessions_remove(&s->sessions, session));
+        return;
+    }
+    memcpy(x->session_id, session->id, sizeof(x->session_id));
+    x->answer.session = x->session_id;
+}
+
+/* The session that the head names; NULL: there is none, and that is answered. */
+static struct http_session *find_session(struct http_exchange *x)
+{
+    struct str id = x->head.fields[HTTP_SESSION];
+    if (!id.len || http_head_repeats(&x->head, HTTP_SESSION)) {
+        answer_fault(x, 400, RPC_INVALID_REQUEST,
+                "Bad Request: one Mcp-Session-Id is needed; 'initialize' gives it");
+        return NULL;
+    }
+    struct http_session *session = http_sessions_find(&x->server->sessions, id);
+    if (!session)
+        answer_fault(x, 404, RPC_INVALID_REQUEST, "Session not found");
+    return session;
+}
+
+static void run_in_session(struct http_exchange *x)
+{
+    struct http_session *session = find_session(x);
+    if (!session)
+        return;
+    x->session = session;
+    session->running++;
+    session->has_worked =
+            session->has_worked || x->message.tool.len || json_is_array(x->message.value);
+    http_sessions_touch(&x->server->sessions, session, now_ms(x->server));
+    hand_over(x, &session->client);
+}
+
+static void run_alone(struct http_exchange *x)
+{
+    struct http_server *s = x->server;
+    x->client = s->config.open(s->config.user);
+    hand_over(x, &x->client);
+}
+
+static void run_message(struct http_exchange *x)
+{
+    struct http_message *m = &x->message;
+    http_judge_message(&x->head, buf_str(&x->body), m);
+    switch (m->way) {
+    case HTTP_WAY_REFUSED:
+        buf_add(&x->answer.body, buf_str(&m->fault));
+        set_answer(x, m->status, "application/json");
+        break;
+    case HTTP_WAY_TAKEN:
+        set_answer(x, 202, NULL);
+        break;
+    case HTTP_WAY_OPEN:
+        open_session(x);
+        break;
+    case HTTP_WAY_SESSION:
+        run_in_session(x);
+        break;
+    case HTTP_WAY_ALONE:
+        run_alone(x);
+        break;
+    }
+}
+
+/* Tell those who wait for calls of this session, then end it. */
+static void end_session(struct http_server *s, struct http_session *session)
+{
+    for (struct http_exchange *x = s->exchanges; x; x = x->next) {
+        if (x->session != session)
+            continue;
+        if (!x->ready)
+            answer_fault(x, 404, RPC_INVALID_REQUEST, "Session not found");
+        x->stream_ended = true;
+        x->running = false;
+        x->session = NULL;
+        x->mcp = NULL;
+        x->wake(x->user);
+    }
+    close_client(s, http_sessions_remove(&s->sessions, session));
+}
+
+static void run_end_session(struct http_exchange *x)
+{
+    struct http_session *session = find_session(x);
+    if (!session)
+        return;
+    end_session(x->server, session);
+    set_answer(x, 200, NULL);
+}
+
+static void run_health(struct http_exchange *x)
+{
+    buf_add(&x->answer.body, STR("{\"status\":\"ok\"}\n"));
+    set_answer(x, 200, "application/json");
+}
+
+void http_exchange_run(struct http_exchange *x)
+{
+    if (x->route != HTTP_ROUTE_REFUSED && x->server->refuses) {
+        answer_busy(x, "the server is about to end");
+        x->answer.close = true;
+        return;
+    }
+    switch (x->route) {
+    case HTTP_ROUTE_REFUSED:
+        x->ready = true;
+        break;
+    case HTTP_ROUTE_HEALTH:
+        run_health(x);
+        break;
+    case HTTP_ROUTE_END_SESSION:
+        run_end_session(x);
+        break;
+    case HTTP_ROUTE_MESSAGE:
+        run_message(x);
+        break;
+    }
+}
+
+bool http_exchange_is_ready(const struct http_exchange *x)
+{
+    return x->ready;
+}
+
+struct http_answer *http_exchange_answer(struct http_exchange *x)
+{
+    return &x->answer;
+}
+
+bool http_exchange_streams(const struct http_exchange *x)
+{
+    return x->streams;
+}
+
+ssize_t http_exchange_read(struct http_exchange *x, char *out, size_t room)
+{
+    struct str rest = str_from(buf_str(&x->stream), x->read);
+    if (!rest.len) {
+        buf_clear(&x->stream);
+        x->read = 0;
+        return x->stream_ended ? -1 : 0;
+    }
+    size_t n = rest.len < room ? rest.len : room;
+    memcpy(out, rest.data, n);
+    x->read += n;
+    return (ssize_t)n;
+}
+
+static void wake_nobody(void *user UNUSED)
+{
+}
+
+/* Whatever runs for it comes to an end, which is told at once. */
+static void cancel(struct http_exchange *x)
+{
+    struct mcp *mcp = x->mcp;
+    if (x->running && mcp)
+        mcp_cancel(mcp, x);
+    x->mcp = NULL;
+}
+
+void http_exchange_close(struct http_exchange *x)
+{
+    struct http_server *s = x->server;
+    x->wake = wake_nobody;
+    cancel(x);
+    leave_session(x);
+    if (x->client.mcp)
+        close_client(s, x->client);
+    *x->at = x->next;
+    if (x->next)
+        x->next->at = x->at;
+    s->body_bytes -= x->body.len;
+    http_message_finish(&x->message);
+    buf_finish(&x->body);
+    buf_finish(&x->stream);
+    buf_finish(&x->answer.body);
+    free(x);
+}
+
+void http_server_refuse_all(struct http_server *s)
+{
+    s->refuses = true;
+}
+
+bool http_server_is_busy(const struct http_server *s)
+{
+    for (const struct http_exchange *x = s->exchanges; x; x = x->next)
+        if (x->running)
+            return true;
+    return false;
+}
+
+void http_server_cancel_all(struct http_server *s)
+{
+    for (struct http_exchange *x = s->exchanges; x; x = x->next) {
+        if (!x->running)
+            continue;
+        if (x->streams) {
+            auto_buf fault = BUF(4096 + x->message.id.len);
+            http_write_fault(x->message.id, RPC_BUSY, "the server ends", &fault);
+            add_event(x, buf_str(&fault));
+        } else {
+            answer_busy(x, "the server ends, and the call was cancelled");
+            x->answer.close = true;
+        }
+        cancel(x);
+    }
+}
+
+void http_server_tick(struct http_server *s)
+{
+    uint64_t now = now_ms(s);
+    struct http_session *old;
+    while (now > s->config.session_idle_ms &&
+            (old = http_sessions_expired(&s->sessions, now - s->config.session_idle_ms)))
+        end_session(s, old);
+    for (struct http_exchange *x = s->exchanges; x; x = x->next) {
+        if (!x->streams || !x->running || now - x->spoke < HTTP_KEEPALIVE_MS)
+            continue;
+        buf_add(&x->stream, STR(":\n\n"));
+        x->spoke = now;
+        x->wake(x->user);
+    }
+}
+
+void http_server_destroy(struct http_server *s)
+{
+    if (!s)
+        return;
+    assert(!s->exchanges);
+    while (s->sessions.oldest)
+        close_client(s, http_sessions_remove(&s->sessions, s->sessions.oldest));
+    free(s);
+}
