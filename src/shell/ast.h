@@ -12,6 +12,7 @@
 
 #include "base/str.h"
 
+struct command;
 struct node;
 struct word;
 
@@ -299,6 +300,9 @@ struct node {
             size_t assign_count;
             struct arg *args;
             size_t arg_count;
+            /* What the first word names if it is literal, unless a function does; or NULL
+             */
+            const struct command *builtin;
         } simple;
         struct {
             struct node **stages;

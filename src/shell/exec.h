@@ -51,6 +51,7 @@ int exec_simple(struct shell *sh, const struct node *n);
 int exec_pipeline(struct shell *sh, const struct node *n);
 int exec_background(struct shell *sh, const struct node *n);
 int exec_cond(struct shell *sh, const struct node *n);
+void cond_forget_regex(struct shell *sh);
 
 /* Run a builtin on the shell's descriptors, and flush what it wrote. */
 int exec_builtin(struct shell *sh, const struct command *command, int argc, char **argv);

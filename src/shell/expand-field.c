@@ -221,6 +221,17 @@ static bool cut(struct expansion *e, enum ifs_kind kind)
     return end_field(e);
 }
 
+/* On to the next character that may split, or that is beyond ASCII, or the end. */
+static size_t skip_ordinary(const struct ifs *ifs, struct str text, size_t i)
+{
+    for (; i < text.len; i++) {
+        unsigned char c = (unsigned char)text.data[i];
+        if (c >= 0x80 || ifs->kind[c] != IFS_NONE)
+            break;
+    }
+    return i;
+}
+
 static bool put_soft(struct expansion *e, struct str text)
 {
     if (e->mode != EXPAND_FIELDS)
@@ -228,8 +239,11 @@ static bool put_soft(struct expansion *e, struct str text)
     const struct ifs *ifs = get_ifs(e);
     size_t start = 0, length;
     for (size_t i = 0; i < text.len; i += length) {
+        i = skip_ordinary(ifs, text, i);
+        if (i == text.len)
+            break;
         enum ifs_kind kind = ifs_kind(ifs, str_from(text, i), &length);
-        if (LIKELY(kind == IFS_NONE))
+        if (kind == IFS_NONE)
             continue;
         if (i > start && !put_plain(e, str_sub(text, start, i - start)))
             return false;

@@ -207,10 +207,96 @@ static bool is_plain(struct str pattern)
     return true;
 }
 
+/* Nothing but stars and ASCII that is literal? Then bytes may be compared for characters.
+ */
+static bool is_starred(struct str pattern)
+{
+    for (size_t i = 0; i < pattern.len; i++) {
+        unsigned char c = (unsigned char)pattern.data[i];
+        if (!c || c >= 0x80 || strchr("?[\\+@!(", c))
+            return false;
+    }
+    return true;
+}
+
+/* `a*b*c`: what stands between the stars is found from left to right, the last part at
+ * the end. */
+static bool match_starred(struct str pattern, struct str text)
+{
+    struct str part = str_cut(&pattern, '*');
+    if (!str_starts(text, part))
+        return false;
+    text = str_from(text, part.len);
+    while (pattern.len && memchr(pattern.data, '*', pattern.len)) {
+        part = str_cut(&pattern, '*');
+        const char *at =
+                part.len ? memmem(text.data, text.len, part.data, part.len) : text.data;
+        if (!at)
+            return false;
+        text = str_from(text, (size_t)(at - text.data) + part.len);
+    }
+    return str_ends(text, pattern);
+}
+
+/* `*L` and `L*`, of which most ${x#...} and ${x%...} are. */
+struct one_star {
+    bool first; /* the star is */
+    struct str literal;
+};
+
+#define MAX_LITERAL 32 /* find_last() looks at each place */
+
+static bool is_one_star(struct str pattern, struct one_star *out)
+{
+    if (!pattern.len || !is_starred(pattern))
+        return false;
+    out->first = pattern.data[0] == '*';
+    out->literal = str_sub(pattern, out->first, pattern.len - 1);
+    struct str literal = out->literal;
+    return (out->first || pattern.data[pattern.len - 1] == '*') &&
+           literal.len <= MAX_LITERAL &&
+           !(literal.len && memchr(literal.data, '*', literal.len));
+}
+
+static ptrdiff_t find_first(struct str text, struct str literal)
+{
+    const char *at =
+            text.len ? memmem(text.data, text.len, literal.data, literal.len) : NULL;
+    return at ? at - text.data : literal.len ? -1 : 0;
+}
+
+static ptrdiff_t find_last(struct str text, struct str literal)
+{
+    for (size_t i = text.len + 1; i-- > 0;)
+        if (str_starts(str_from(text, i), literal))
+            return (ptrdiff_t)i;
+    return -1;
+}
+
+static ptrdiff_t one_star_prefix(struct one_star p, struct str text, bool longest)
+{
+    ptrdiff_t length = (ptrdiff_t)p.literal.len;
+    if (!p.first)
+        return !str_starts(text, p.literal) ? -1 : longest ? (ptrdiff_t)text.len : length;
+    ptrdiff_t at = longest ? find_last(text, p.literal) : find_first(text, p.literal);
+    return at < 0 ? -1 : at + length;
+}
+
+static ptrdiff_t one_star_suffix(struct one_star p, struct str text, bool longest)
+{
+    ptrdiff_t length = (ptrdiff_t)p.literal.len, all = (ptrdiff_t)text.len;
+    if (p.first)
+        return !str_ends(text, p.literal) ? -1 : longest ? all : length;
+    ptrdiff_t at = longest ? find_first(text, p.literal) : find_last(text, p.literal);
+    return at < 0 ? -1 : all - at;
+}
+
 bool pattern_match(struct str pattern, struct str text, enum pattern_flags flags)
 {
     if (!(flags & PATTERN_FOLD) && is_plain(pattern))
         return str_eq(pattern, text);
+    if (!(flags & ~PATTERN_EXTGLOB) && is_starred(pattern))
+        return match_starred(pattern, text);
     auto_arena *arena = arena_create();
     return pattern_test(pattern_compile(pattern, flags, arena), text);
 }
@@ -220,6 +306,9 @@ ptrdiff_t pattern_match_prefix(
 {
     if (!(flags & PATTERN_FOLD) && is_plain(pattern))
         return str_starts(text, pattern) ? (ptrdiff_t)pattern.len : -1;
+    struct one_star p;
+    if (!(flags & ~PATTERN_EXTGLOB) && is_one_star(pattern, &p))
+        return one_star_prefix(p, text, longest);
     auto_arena *arena = arena_create();
     return match_run(pattern_compile(pattern, flags, arena), text, false,
             longest ? MATCH_LAST : MATCH_FIRST);
@@ -230,6 +319,9 @@ ptrdiff_t pattern_match_suffix(
 {
     if (!(flags & PATTERN_FOLD) && is_plain(pattern))
         return str_ends(text, pattern) ? (ptrdiff_t)pattern.len : -1;
+    struct one_star p;
+    if (!(flags & ~PATTERN_EXTGLOB) && is_one_star(pattern, &p))
+        return one_star_suffix(p, text, longest);
     auto_arena *arena = arena_create();
     return match_run(pattern_compile(pattern, flags, arena), text, true,
             longest ? MATCH_LAST : MATCH_FIRST);

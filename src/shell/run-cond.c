@@ -40,26 +40,57 @@ static bool set_rematch(struct shell *sh, struct str text, const struct regex_ma
     return true;
 }
 
+/* Of the last =~ of this shell: in a loop the next one is the same. */
+struct last_regex {
+    struct buf text;
+    enum regex_flags flags;
+    struct regex *regex; /* NULL: there is none */
+};
+
+void cond_forget_regex(struct shell *sh)
+{
+    if (!sh->last_regex)
+        return;
+    regex_destroy(sh->last_regex->regex);
+    buf_finish(&sh->last_regex->text);
+    free(TAKE(sh->last_regex));
+}
+
+/* NULL was reported. */
+static struct regex *compile(struct shell *sh, struct str pattern)
+{
+    struct last_regex *last = sh->last_regex;
+    struct error err;
+    enum regex_flags flags = sh->shopt & SHOPT_NOCASEMATCH ? REGEX_FOLD : 0;
+    if (last && last->flags == flags && str_eq(buf_str(&last->text), pattern))
+        return last->regex;
+    struct regex *re;
+    if (!regex_compile(pattern, REGEX_EXTENDED, flags, &re, &err)) {
+        shell_err(sh, "[[: invalid regular expression `%.*s': %s", STR_ARG(pattern),
+                err.message);
+        return NULL;
+    }
+    cond_forget_regex(sh);
+    last = sh->last_regex = xcalloc(1, sizeof(*last));
+    *last = (struct last_regex){ .text = BUF(pattern.len), .flags = flags, .regex = re };
+    buf_add(&last->text, pattern);
+    return re;
+}
+
 static enum answer match_regex(struct shell *sh, const struct cond *c, struct str left)
 {
     struct str pattern;
     if (!expand_regex(sh, c->right, sh->arena, &pattern))
         return FAILED;
-    struct regex *re;
-    struct error err;
-    enum regex_flags flags = sh->shopt & SHOPT_NOCASEMATCH ? REGEX_FOLD : 0;
-    if (!regex_compile(pattern, REGEX_EXTENDED, flags, &re, &err)) {
-        shell_err(sh, "[[: invalid regular expression `%.*s': %s", STR_ARG(pattern),
-                err.message);
+    struct regex *re = compile(sh, pattern);
+    if (!re)
         return FAILED;
-    }
     struct regex_match m;
     enum regex_result result = regex_search(re, left, 0, false, &m);
     bool ok = set_rematch(sh, left, result == REGEX_YES ? &m : NULL);
     if (result == REGEX_LIMIT)
         shell_err(sh, "[[: `%.*s': the match was given up (too much backtracking)",
                 STR_ARG(pattern));
-    regex_destroy(re);
     return result == REGEX_LIMIT || !ok ? FAILED : yes_if(result == REGEX_YES);
 }
 

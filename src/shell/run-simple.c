@@ -38,13 +38,31 @@ static void reserve_assigns(struct shell *sh, struct call *call, size_t count)
     call->assign_cap = count * 2;
 }
 
+/* "name[index]+=value" */
+static char *assignment_text(
+        struct shell *sh, const struct assign *a, struct str index, struct str value)
+{
+    char *text = arena_alloc(sh->arena, a->name.len + index.len + value.len + 5);
+    char *at = mempcpy(text, a->name.data, a->name.len);
+    if (a->index) {
+        *at++ = '[';
+        at = mempcpy(at, index.data, index.len);
+        *at++ = ']';
+    }
+    if (a->flags & ASSIGN_APPEND)
+        *at++ = '+';
+    *at++ = '=';
+    at = mempcpy(at, value.data, value.len);
+    *at = 0;
+    return text;
+}
+
 /*
  * `export x=$y`: one field whatever $y holds.  A scalar becomes the text "x=value", which
  * the builtin cuts again; an array stays a tree.
  */
 static bool push_assign(struct shell *sh, struct call *call, const struct assign *a)
 {
-    const char *op = a->flags & ASSIGN_APPEND ? "+=" : "=";
     if (a->flags & ASSIGN_ARRAY) {
         exec_push(sh, &call->args, arena_cstr(sh->arena, a->name));
         reserve_assigns(sh, call, call->args.count);
@@ -56,21 +74,17 @@ static bool push_assign(struct shell *sh, struct call *call, const struct assign
         return false;
     if (!expand_string(sh, a->value, sh->arena, &value))
         return false;
-    char *text = a->index ? arena_printf(sh->arena, "%.*s[%.*s]%s%.*s", STR_ARG(a->name),
-                                    STR_ARG(index), op, STR_ARG(value))
-                          : arena_printf(sh->arena, "%.*s%s%.*s", STR_ARG(a->name), op,
-                                    STR_ARG(value));
-    exec_push(sh, &call->args, text);
+    exec_push(sh, &call->args, assignment_text(sh, a, index, value));
     return true;
 }
 
-/* Does the command take assignments as arguments? */
-static bool declares(struct shell *sh, const char *name)
+/* The builtin that the command's literal name stands for now, or NULL. */
+static const struct command *named_builtin(const struct shell *sh, const struct node *n)
 {
-    if (!strchr("decltr", name[0]) || functions_find(sh->functions, str_of(name)))
-        return false;
-    const struct command *command = command_find(str_of(name));
-    return command && (command->flags & CMD_ASSIGNS);
+    const struct command *command = n->simple.builtin;
+    if (!command || functions_find(sh->functions, n->simple.args[0].word->literal))
+        return NULL;
+    return command;
 }
 
 static bool expand_args(struct shell *sh, const struct node *n, struct call *call)
@@ -88,8 +102,8 @@ static bool expand_args(struct shell *sh, const struct node *n, struct call *cal
         } else if (!expand_word(sh, w, sh->arena, args)) {
             return false;
         }
-        if (i == 0 && w->is_literal)
-            assigns = declares(sh, args->items[0]);
+        if (i == 0 && n->simple.builtin && n->simple.builtin->flags & CMD_ASSIGNS)
+            assigns = named_builtin(sh, n);
     }
     exec_push(sh, args, NULL); /* the end of argv */
     args->count--;
@@ -335,7 +349,10 @@ static int run_named(struct shell *sh, const struct node *n, const struct call *
             (!scoped || assign_temporary(sh, n))) {
         const struct assign *const *outer = sh->arg_assigns;
         sh->arg_assigns = call->assigns;
-        status = exec_lookup(sh, (int)call->args.count, call->args.items, false);
+        int argc = (int)call->args.count;
+        const struct command *builtin = named_builtin(sh, n);
+        status = builtin ? exec_builtin(sh, builtin, argc, call->args.items)
+                         : exec_lookup(sh, argc, call->args.items, false);
         sh->arg_assigns = outer;
     }
     if (scoped)

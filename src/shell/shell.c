@@ -172,6 +172,7 @@ static void release(struct shell *sh)
     buf_finish(&sh->spare_text);
     buf_finish(&sh->spare_marks);
     free(sh->ifs);
+    cond_forget_regex(sh);
     script_unref(sh->script);
     arena_destroy(sh->arena);
     stream_unref(sh->closed);
@@ -243,6 +244,7 @@ struct shell *shell_fork(struct shell *sh)
     sub->arg_assigns = NULL;
     sub->spare_text = sub->spare_marks = BUF(0);
     sub->ifs = NULL;
+    sub->last_regex = NULL;
     sub->changed_umask = false;
     return sub;
 }

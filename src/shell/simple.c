@@ -1,6 +1,7 @@
 /*
  * simple.c - simple commands: assignments, arguments, redirections in any order.
  */
+#include "shell/cmd.h"
 #include "shell/word.h"
 
 struct assign_list {
@@ -252,6 +253,8 @@ struct node *parse_simple(struct parser *p)
     n->simple.assign_count = s.assigns.count;
     n->simple.args = s.args.items;
     n->simple.arg_count = s.args.count;
+    if (s.args.count && s.args.items[0].word->is_literal)
+        n->simple.builtin = command_find(s.args.items[0].word->literal);
     n->source = lex_source(p, s.start);
     return n;
 }

@@ -121,6 +121,7 @@ struct frame { /* one per function call or sourced file: FUNCNAME, caller, local
 
 struct ifs;
 struct job;
+struct last_regex;
 struct programs;
 struct substitution;
 
@@ -202,7 +203,8 @@ struct shell {
     int trace_level; /* nested $( ): how many + before what `set -x` shows */
     const struct assign *const *arg_assigns; /* by argv index, see CMD_ASSIGNS; or NULL */
     struct buf spare_text, spare_marks;      /* for the next expansion */
-    struct ifs *ifs; /* $IFS as it was last looked at; NULL: never */
+    struct ifs *ifs;               /* $IFS as it was last looked at; NULL: never */
+    struct last_regex *last_regex; /* run-cond.c; NULL: none */
 };
 
 /* A subshell; ends with shell_join().  Nothing it does changes `sh`. */

@@ -106,10 +106,9 @@ static const struct command *plain_builtin(struct shell *sh, const struct node *
     if ((sh->set & (SET_NOUNSET | SET_XTRACE | SET_NOEXEC)) || sh->traps ||
             (sh->shopt & SHOPT_FAILGLOB))
         return NULL;
-    struct str name = n->simple.args[0].word->literal;
-    if (functions_find(sh->functions, name))
+    const struct command *command = n->simple.builtin;
+    if (functions_find(sh->functions, n->simple.args[0].word->literal))
         return NULL;
-    const struct command *command = command_find(name);
     if (!command || (command->flags & (CMD_SHELL | CMD_PREFIX | CMD_ASSIGNS)))
         return NULL;
     for (size_t i = 0; i < n->simple.arg_count; i++)

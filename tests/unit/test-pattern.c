@@ -579,6 +579,35 @@ static void test_large(void **state)
     pattern_match(text, STR("x"), PATTERN_EXTGLOB);
 }
 
+/* The `n`-th text of these letters: "", "a", "b", ..., "aa", ... */
+static struct str nth(size_t n, const char *letters, char text[8])
+{
+    size_t base = strlen(letters), len = 0;
+    for (; n; n = (n - 1) / base)
+        text[len++] = letters[(n - 1) % base];
+    return (struct str){ text, len };
+}
+
+/* Patterns of stars and literals have a shorter road, which PATTERN_PATHNAME bars;
+ * without a slash in the text it changes nothing else. */
+static void test_starred(void **state)
+{
+    (void)state;
+    char one[8], two[8];
+    for (size_t p = 0; p < 1000; p++)
+        for (size_t t = 0; t < 150; t++) {
+            struct str pattern = nth(p, "ab*", one), text = nth(t, "ab", two);
+            assert_int_equal(pattern_match(pattern, text, 0),
+                    pattern_match(pattern, text, PATTERN_PATHNAME));
+            for (int longest = 0; longest < 2; longest++) {
+                assert_int_equal(pattern_match_prefix(pattern, text, longest, 0),
+                        pattern_match_prefix(pattern, text, longest, PATTERN_PATHNAME));
+                assert_int_equal(pattern_match_suffix(pattern, text, longest, 0),
+                        pattern_match_suffix(pattern, text, longest, PATTERN_PATHNAME));
+            }
+        }
+}
+
 int main(void)
 {
     setlocale(LC_CTYPE, "C.UTF-8");
@@ -588,6 +617,7 @@ int main(void)
         cmocka_unit_test(test_pathname_flags),
         cmocka_unit_test(test_magic_and_quoting),
         cmocka_unit_test(test_find),
+        cmocka_unit_test(test_starred),
         cmocka_unit_test(test_large),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

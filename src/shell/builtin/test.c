@@ -52,19 +52,24 @@ static const struct {
 static bool find_binary(const char *name, enum cond_op *op)
 {
     for (size_t i = 0; i < ARRAY_LEN(binary_ops); i++)
-        if (!strcmp(name, binary_ops[i].name)) {
+        if (name[0] == binary_ops[i].name[0] && !strcmp(name, binary_ops[i].name)) {
             *op = binary_ops[i].op;
             return true;
         }
     return false;
 }
 
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\n';
+}
+
 static bool number(struct test *t, const char *text, int64_t *out)
 {
     struct str s = str_of(text);
-    while (s.len && strchr(" \t\n", s.data[0]))
+    while (s.len && is_blank(s.data[0]))
         s = str_from(s, 1);
-    while (s.len && strchr(" \t\n", s.data[s.len - 1]))
+    while (s.len && is_blank(s.data[s.len - 1]))
         s.len--;
     return str_int(s, out) || fail(t, text, "integer expression expected");
 }
@@ -83,10 +88,8 @@ static bool compare(struct test *t, enum cond_op op, const char *left, const cha
                                : order >= 0;
 }
 
-static bool binary(struct test *t, const char *left, const char *name, const char *right)
+static bool binary(struct test *t, enum cond_op op, const char *left, const char *right)
 {
-    enum cond_op op = COND_EQ;
-    find_binary(name, &op);
     struct str a = str_of(left), b = str_of(right);
     if (op == COND_EQ || op == COND_NE)
         return str_eq(a, b) == (op == COND_EQ);
@@ -137,7 +140,7 @@ static bool parse_primary(struct test *t)
         return fail(t, NULL, "argument expected");
     if (second && third && find_binary(second, &op)) {
         t->at += 3;
-        return binary(t, first, second, third);
+        return binary(t, op, first, third);
     }
     if (!strcmp(first, "("))
         return parse_group(t);
@@ -211,7 +214,7 @@ static bool three(struct test *t, char **a)
 {
     enum cond_op op;
     if (find_binary(a[1], &op))
-        return binary(t, a[0], a[1], a[2]);
+        return binary(t, op, a[0], a[2]);
     if (!strcmp(a[1], "-a"))
         return one(a[0]) && one(a[2]);
     if (!strcmp(a[1], "-o"))
