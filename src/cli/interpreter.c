@@ -81,6 +81,7 @@ static struct str write_setup(struct interpreter *i, bool network)
         .network = network,
         .events = audit_wants_events(i->request.audit),
         .hashes = i->request.hashes,
+        .mcp = i->request.peers,
     };
     auto_buf json = BUF(WIRE_MAX_MESSAGE / 2);
     python_setup_write(&setup, &json);
@@ -117,6 +118,7 @@ static void open_broker(struct interpreter *i, uv_loop_t *loop)
         .policy = r->policy,
         .paths = r->paths,
         .commands = r->commands,
+        .peers = r->peers,
         .audit = r->audit };
     i->broker = door_create(&config);
     i->config.python.broker = &door_fns;

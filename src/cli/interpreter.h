@@ -20,6 +20,7 @@ struct interpreter_request {
     const struct command_policy *commands;
     const char *launcher; /* paddock-launch; NULL: snippets start no commands, and nothing
                              is installed */
+    struct peers *peers;  /* whose tools snippets may call; NULL: there are none */
     struct audit *audit;
     bool hashes;   /* of files that are replaced, for the audit log */
     bool installs; /* packages that are missing */

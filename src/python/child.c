@@ -22,16 +22,13 @@
 #define MAX_RESULT ((size_t)1 << 20)
 #define MAX_NOTES  ((size_t)16 << 20)
 
-/* Tests of what the kernel holds by itself have a program without any rule. */
 #ifdef PYTHON_WITHOUT_RULES
-#define HAS_RULES false
 static int max_landlock(void)
 {
     const char *abi = getenv("PADDOCK_TEST_LANDLOCK"); /* of an older kernel */
     return abi ? atoi(abi) : 0;
 }
 #else
-#define HAS_RULES true
 static int max_landlock(void)
 {
     return 0;

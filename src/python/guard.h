@@ -26,6 +26,14 @@
 #include "base/arena.h"
 #include "policy/python-setup.h"
 
+/* Tests of what the kernel, or the server, holds by itself have a program without any
+ * rule. */
+#ifdef PYTHON_WITHOUT_RULES
+#define HAS_RULES false
+#else
+#define HAS_RULES true
+#endif
+
 #define SNIPPET_NAME "<snippet>" /* the file name of a snippet's code */
 
 struct guard {

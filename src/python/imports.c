@@ -75,6 +75,8 @@ static PyObject *walk(PyObject *object, PyObject *name)
     PyObject *at = Py_NewRef(object);
     for (Py_ssize_t i = 1; parts && i < PyList_GET_SIZE(parts); i++) {
         PyObject *next = PyObject_GetAttr(at, PyList_GET_ITEM(parts, i));
+        if (next && !PyModule_Check(next))
+            Py_CLEAR(next);
         Py_SETREF(at, next);
         if (!at) {
             PyErr_Clear();

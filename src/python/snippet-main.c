@@ -90,7 +90,7 @@ int snippet_main(int argc, char **argv)
         .code = str_of(argv[2]), .argv = arguments, .timeout_ms = 10000
     };
     guard.broker = find_broker();
-    guard.armed = true;
+    guard.armed = HAS_RULES;
     outcome_init(&outcome);
     run_snippet(&snippet, &outcome);
     print_outcome(&outcome);

@@ -29,7 +29,7 @@ static bool is_its_own(int fd)
 }
 
 /* An end of a socketpair(): neither it nor its peer has a name. */
-static bool is_pair(int fd)
+bool door_stream_is_pair(int fd)
 {
     struct sockaddr_un name;
     socklen_t own_len = sizeof(name), peer_len = sizeof(name), len = sizeof(int);
@@ -59,7 +59,8 @@ static const char *find_fault(int fd, bool files)
     case S_IFDIR:
         return "a directory";
     case S_IFSOCK:
-        return is_pair(fd) ? NULL : "a socket that is no end of a pair of its own";
+        return door_stream_is_pair(fd) ? NULL
+                                       : "a socket that is no end of a pair of its own";
     case S_IFCHR:
         return is_harmless_device(&st) ? NULL : "a device";
     default:

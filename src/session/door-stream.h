@@ -16,4 +16,7 @@
 MUST_CHECK bool door_stream_check(
         int fd, const char *name, bool files, struct refusal *why);
 
+/* One end of a stream pair that another process has made. */
+bool door_stream_is_pair(int fd);
+
 #endif

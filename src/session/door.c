@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "broker/approved.h"
 #include "broker/problems.h"
+#include "session/door-call.h"
 #include "session/door-request.h"
 #include "session/door-stream.h"
 
@@ -48,6 +49,9 @@ struct door_line {
     unsigned requests, asks; /* of this call; asks are requests too */
     struct spawned *commands;
     size_t count;
+    struct door_call *calls[DOOR_MAX_CALLS];
+    size_t call_count;
+    size_t argument_bytes;                /* of all calls so far */
     struct reply *replies, **replies_end; /* that the socket has no room for */
     struct buf told;                      /* notes */
     bool has_poll;
@@ -95,6 +99,8 @@ static void kill_all(struct door_line *r)
         take_off(s);
         destroy(s);
     }
+    while (r->call_count)
+        door_call_cancel(r->calls[--r->call_count]);
 }
 
 static void drop_replies(struct door_line *r)
@@ -409,6 +415,56 @@ static void answer_ask(
     reply_refused(r, request->id, &why);
 }
 
+static void on_call_done(void *user, struct door_call *call)
+{
+    struct door_line *r = user;
+    size_t i = 0;
+    while (r->calls[i] != call)
+        i++;
+    r->calls[i] = r->calls[--r->call_count];
+}
+
+static bool are_too_many_calls(struct door_line *r, struct buf *why)
+{
+    if (r->rests)
+        buf_add(why, STR("the call is over"));
+    else if (r->call_count >= DOOR_MAX_CALLS)
+        buf_addf(why, "%zu calls of tools run already; wait for one to end",
+                r->call_count);
+    else if (r->requests > DOOR_MAX_REQUESTS)
+        buf_addf(why, "no call makes more than %d requests", DOOR_MAX_REQUESTS);
+    else if (r->argument_bytes > DOOR_MAX_BYTES)
+        buf_addf(why, "no more than %zu bytes of arguments are taken in one call",
+                DOOR_MAX_BYTES);
+    return why->len;
+}
+
+/* Takes over `*fd`, which becomes -1. */
+static void call_tool(struct door_line *r, const struct door_request *request, int *fd)
+{
+    auto_buf why = BUF(200);
+    unsigned most = time_left(r);
+    r->argument_bytes += request->argument_bytes;
+    if (are_too_many_calls(r, &why)) {
+        door_call_refuse(*fd, buf_str(&why));
+        return;
+    }
+    const struct door_call_spec spec = {
+        .loop = r->owner->config.loop,
+        .peers = r->owner->config.peers,
+        .audit = r->owner->config.audit,
+        .request = request,
+        .timeout_ms = request->timeout_ms && request->timeout_ms < most
+                              ? request->timeout_ms
+                              : most,
+        .fd = *fd,
+    };
+    *fd = -1;
+    struct door_call *call = door_call_start(&spec, on_call_done, r);
+    if (call)
+        r->calls[r->call_count++] = call;
+}
+
 /* One that has ended meanwhile is no mistake. */
 static void pass_signal(struct door_line *r, const struct door_request *request)
 {
@@ -423,26 +479,43 @@ static void pass_signal(struct door_line *r, const struct door_request *request)
     }
 }
 
-/* False: not one to listen to. */
-static bool obey(struct door_line *r, struct str json, const int *streams, size_t count)
+/* False: not one to listen to.  Takes over what it keeps of `*arena` and `*fds`. */
+static bool obey_request(struct door_line *r, const struct door_request *request,
+        struct arena **arena, int *fds, size_t count)
+{
+    bool is_next = request->id > r->last_id;
+    switch (request->kind) {
+    case DOOR_SPAWN:
+        if (!is_next || count != STREAMS)
+            return false;
+        spawn(r, request, TAKE(*arena), fds);
+        return true;
+    case DOOR_ASK:
+        if (!is_next || count)
+            return false;
+        answer_ask(r, request, *arena);
+        return true;
+    case DOOR_SIGNAL:
+        if (count)
+            return false;
+        pass_signal(r, request);
+        return true;
+    case DOOR_CALL:
+        if (count != 1 || !door_stream_is_pair(fds[0]))
+            return false;
+        call_tool(r, request, &fds[0]);
+        return true;
+    }
+    return false;
+}
+
+static bool obey(struct door_line *r, struct str json, int *fds, size_t count)
 {
     struct door_request request;
     struct error err;
-    struct arena *arena = arena_create();
-    bool parsed = door_request_parse(json, arena, &request, &err);
-    if (parsed && request.kind == DOOR_SPAWN && count == STREAMS &&
-            request.id > r->last_id) {
-        spawn(r, &request, arena, streams);
-        return true;
-    }
-    bool is_ask = parsed && request.kind == DOOR_ASK && request.id > r->last_id;
-    bool good = !count && (is_ask || (parsed && request.kind == DOOR_SIGNAL));
-    if (good && is_ask)
-        answer_ask(r, &request, arena);
-    else if (good)
-        pass_signal(r, &request);
-    arena_destroy(arena);
-    return good;
+    auto_arena *arena = arena_create();
+    return door_request_parse(json, arena, &request, &err) &&
+           obey_request(r, &request, &arena, fds, count);
 }
 
 /* Descriptors of a message, `*count` of them in `fds`, which has room for `most`. */
@@ -521,6 +594,7 @@ static void begin_call(struct door_line *r, unsigned timeout_ms)
     uint64_t most = timeout_ms ? timeout_ms : r->owner->config.policy->max_timeout_ms;
     r->end_ms = uv_now(r->owner->config.loop) + most + GRACE_MS;
     r->requests = r->asks = 0;
+    r->argument_bytes = 0;
     r->rests = false;
     buf_clear(&r->told);
 }

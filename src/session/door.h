@@ -1,12 +1,13 @@
 /*
  * door.h - where a confined helper asks for approved commands: decides as run_shell does,
- * starts what is allowed with the helper's own descriptors, and tells how it ended.
+ * starts what is allowed with the helper's own descriptors, and tells how it ended. Tools
+ * of other MCP servers are asked for here too, and decided on as run_mcp's are.
  *
  * One socket a line (SOCK_SEQPACKET), door-request.h says what travels on it; a line is
  * one run of a snippet, or a shell with one call after the other.  Whoever sends what is
- * malformed, an id that was there before or not exactly the three descriptors is not
- * listened to any more, and his commands are killed; so they are when the socket closes,
- * when the call is over and when the line is.
+ * malformed, an id that was there before or not exactly the descriptors that belong to it
+ * is not listened to any more, and his commands are killed; so they are when the socket
+ * closes, when the call is over and when the line is.
  */
 #ifndef SESSION_DOOR_H
 #define SESSION_DOOR_H
@@ -18,12 +19,15 @@
 #define DOOR_MAX_COMMANDS 16 /* at once, of one call */
 #define DOOR_MAX_OF_SHELL \
     64 /* the same, of a shell: a job has as many as it has stages */
+#define DOOR_MAX_CALLS    16    /* of tools of other servers, at once, of one call */
 #define DOOR_MAX_REQUESTS 20000 /* of one call, granted or not */
 #define DOOR_MAX_ASKS     20000 /* of one call: what would be granted */
+#define DOOR_MAX_BYTES    ((size_t)256 << 20) /* of arguments for tools, of one call */
 
 struct audit;
 struct door;
 struct door_line;
+struct peers;
 
 /* Everything is borrowed and outlives it. */
 struct door_config {
@@ -32,6 +36,7 @@ struct door_config {
     const struct policy *policy;
     const struct path_policy *paths;
     const struct command_policy *commands;
+    struct peers *peers; /* NULL: there are no other servers */
     struct audit *audit; /* told of each decision; NULL: nobody is */
     bool for_shell;      /* streams are pipes or devices like /dev/null, and no files */
 };

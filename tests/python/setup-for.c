@@ -3,6 +3,7 @@
  * for this workspace, as JSON; a folder of packages is trusted.  With network, unless the
  * environment has NO_NETWORK.
  */
+#include "peer/definition.h"
 #include "policy/config/config.h"
 #include "policy/environ.h"
 #include "policy/python-setup.h"
@@ -27,6 +28,8 @@ int main(int argc, char **argv)
         fprintf(stderr, "%s\n", err.message);
         return 1;
     }
+    struct peer_definitions servers;
+    peer_definitions_load(policy, request.home, environ, arena, &servers);
     const struct str packages = argc > 3 ? str_of(argv[3]) : STR("");
     const struct python_shim *shims;
     size_t shim_count;
@@ -44,7 +47,7 @@ int main(int argc, char **argv)
         .shims = shims,
         .shim_count = shim_count,
         .network = !getenv("NO_NETWORK"),
-        .mcp = policy->mcp_count,
+        .mcp = servers.count,
         .env = env_snapshot(policy, NULL, environ, arena),
     };
     auto_buf text = BUF((size_t)64 << 20);
