@@ -307,6 +307,7 @@ test('a reply of nearly 10 MiB arrives, a larger one is an error', async (t) => 
 
 /** Write `piece` until nobody reads any more. */
 async function pour(response, piece) {
+  response.setMaxListeners(0);
   while (!response.destroyed) {
     if (!response.write(piece)) await new Promise((go) => { response.once('drain', go).once('close', go); });
     await new Promise(setImmediate);
@@ -341,6 +342,7 @@ test('a flood that nobody reads is not fetched', async (t) => {
   let poured = 0;
   const { bridge } = await peer(t, async (q, r) => {
     r.writeHead(200, { 'content-type': 'text/event-stream' });
+    r.setMaxListeners(0);
     const piece = event({ jsonrpc: '2.0', method: 'n', params: { text: 'z'.repeat(60000) } });
     while (!r.destroyed) {
       if (!r.write(piece)) await new Promise((go) => { r.once('drain', go).once('close', go); });
@@ -388,15 +390,16 @@ test('who hangs is hung up on when the request is cancelled, or the input ends',
   const slow = (s) => { const timer = setInterval(() => s.write('X'), 20); s.on('close', () => clearInterval(timer)); };
   for (const talk of [() => {}, slow, (s) => s.write('HTTP/1.1 200 OK\r\nX: '),
     (s) => s.write('HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n')]) {
+    const asked = [];
     let hungUp;
     const gone = new Promise((done) => { hungUp = done; });
-    const bridge = await raw(t, (s) => { s.on('close', hungUp); talk(s); });
+    const bridge = await raw(t, (s) => { asked.push(s); s.on('close', hungUp); talk(s); });
     bridge.send({ jsonrpc: '2.0', id: 1, method: 'tools/list', params: { _meta: modern } });
-    await sleep(50);
+    while (asked.length < 1) await sleep(10);
     bridge.send({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 1 } });
     await gone;
     bridge.send({ jsonrpc: '2.0', id: 2, method: 'tools/list' });
-    await sleep(50);
+    while (asked.length < 2) await sleep(10);
     const before = Date.now();
     assert.deepEqual(await bridge.end(), { code: 0, signal: null });
     assert.ok(Date.now() - before < 5000);
