@@ -1,4 +1,5 @@
 /* A real program as a command: its pipes, who fills and empties them, its end. */
+#include "base/clean-text.h"
 #include "shell/exec.h"
 #include "shell/jobs.h"
 #include "shell/program.h"
@@ -11,6 +12,7 @@
 #include <unistd.h>
 
 #define CHUNK      ((size_t)64 << 10)
+#define MAX_LINE   ((size_t)256 << 10) /* of what somebody reads */
 #define TERM_MS    300 /* for a program to end by itself when its time is up... */
 #define KILL_MS    600 /* ...and to be killed, from the same moment on */
 #define NOT_FOUND  127
@@ -188,15 +190,70 @@ static void write_failed(struct run *r, struct stream *to)
         stream_clear_error(to);
 }
 
+static void drop_front(struct buf *b, size_t n)
+{
+    b->len -= n;
+    memmove(b->data, b->data + n, b->len);
+}
+
+static size_t before_last_character(struct str s)
+{
+    size_t at = s.len - 1;
+    while (at && (s.data[at] & 0xc0) == 0x80)
+        at--;
+    return at;
+}
+
+/*
+ * What a program writes where somebody reads is shown as run_shell shows it: without
+ * escape sequences, and a progress bar as it was last.  In pipes and files it is data.
+ * Whole lines are shown; the last one is in `line` until it is whole, or too long.
+ */
+static bool show(struct stream *to, struct buf *line, bool is_end)
+{
+    auto_buf text = BUF(SIZE_MAX / 4);
+    struct str all = buf_str(line);
+    const char *newline = all.len ? memrchr(all.data, '\n', all.len) : NULL;
+    size_t len = newline ? (size_t)(newline - all.data) + 1 : 0;
+    if (is_end)
+        len = all.len;
+    else if (!len && all.len > MAX_LINE)
+        len = before_last_character(all);
+    clean_text(str_sub(all, 0, len), false, &text);
+    drop_front(line, len);
+    return !text.len || stream_write(to, buf_str(&text));
+}
+
+/* What is rewritten is not shown, however much it is. */
+static void drop_rewritten(struct buf *line)
+{
+    struct str all = buf_str(line);
+    const char *last = all.len > MAX_LINE && !memchr(all.data, '\n', all.len)
+                               ? memrchr(all.data, '\r', all.len - 1)
+                               : NULL;
+    if (last)
+        drop_front(line, (size_t)(last - all.data) + 1);
+}
+
+static bool put(struct stream *to, struct buf *line, struct str data)
+{
+    if (!stream_is_screen(to))
+        return stream_write(to, data);
+    buf_add(line, data);
+    drop_rewritten(line);
+    return show(to, line, false);
+}
+
 /* Out of one of its pipes, to the end.  Where nobody reads any more the pipe is closed,
  * and the program gets a SIGPIPE as it would anywhere. */
 static void drain(struct run *r, int *from, struct stream *to)
 {
     auto_free char *data = xmalloc(CHUNK);
+    auto_buf line = BUF(2 * (MAX_LINE + CHUNK));
     while (*from >= 0) {
         ssize_t n = read(*from, data, CHUNK);
         if (n > 0) {
-            if (stream_write(to, (struct str){ data, (size_t)n }))
+            if (put(to, &line, (struct str){ data, (size_t)n }))
                 continue;
             write_failed(r, to);
             break;
@@ -206,6 +263,8 @@ static void drain(struct run *r, int *from, struct stream *to)
         if (!sched_poll(r->sh->sched, *from, POLLIN, NULL))
             break;
     }
+    if (line.len && !show(to, &line, true))
+        write_failed(r, to);
     close_fd(from);
 }
 

@@ -1,7 +1,7 @@
 #include "tool/report.h"
 
+#include "base/clean-text.h"
 #include "base/utf8.h"
-#include "tool/clean-text.h"
 
 #include <sys/wait.h>
 

@@ -4,7 +4,8 @@
  * Text goes in as it is written, stdout and stderr in one order; however much comes, only
  * the text that can be shown is kept: the first two thirds of the ceiling and the last
  * third, as utf8_cost() measures it.  Bytes that are not UTF-8 become U+FFFD, and a cut
- * never splits a character.  Escape sequences are left as they are.
+ * never splits a character.  Escape sequences are left as they are
+ * (those of programs are gone by then: shell/run-program.c).
  */
 #ifndef WORKER_OUTPUT_H
 #define WORKER_OUTPUT_H

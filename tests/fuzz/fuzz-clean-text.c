@@ -1,6 +1,6 @@
+#include "base/clean-text.h"
 #include "base/utf8.h"
 #include "fuzz.h"
-#include "tool/clean-text.h"
 
 /* Whatever a program wrote, it is text afterwards, with nothing a terminal would obey,
  * and cleaning it again changes nothing. */

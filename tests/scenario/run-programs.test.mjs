@@ -241,6 +241,33 @@ test('the time of a call ends its programs, and the shell lives on', async (t) =
   for (const seconds of ['4827', '4828', '4829'])
     await until(`sleep ${seconds} ends`, async () => !(await isRunning('sleep', seconds)));
   assert.equal(await run('echo $kept; command -p echo again'), '1\nagain\n');
+  // What it said last is there; one that is stopped, or waits for its turn, ends as well.
+  assert.match(await run('command -p sh -c "printf \'password: \'; sleep 4831"'), /^password: [^\n]*time limit of 1\.000 s exceeded\n\[exit 124\]$/);
+  assert.match(await run('command -p sh -c "kill -STOP \\$\\$; sleep 4832"'), /time limit of 1\.000 s exceeded\n\[exit 124\]$/);
+  assert.match(await run('for i in $(seq 40); do command -p sleep 4833 & done; wait'), /time limit of 1\.000 s exceeded\n\[exit 124\]$/);
+  assert.match(await run('while :; do command -p sleep 4834 | command -p cat; done'), /time limit of 1\.000 s exceeded\n\[exit 124\]$/);
+  assert.match(await run('for i in $(seq 40); do command -p sleep 4833 | git push & done; wait; git push | cat; sleep 9'), /time limit of 1\.000 s exceeded\n\[exit 124\]$/);
+  for (const seconds of ['4831', '4832', '4833', '4834'])
+    await until(`sleep ${seconds} ends`, async () => !(await isRunning('sleep', seconds)));
+  assert.equal(await run('echo $kept; command -p echo again'), '1\nagain\n');
+});
+
+test('what a program shows is for reading; in pipes and files it is data', async (t) => {
+  const { all } = await open(t, { repository: true });
+  const red = "command -p sh -c \"printf '\\033[31mred\\033[0m\\n'\"";
+  await all([
+    [red, 'red\n'],
+    [`${red} >&2`, 'red\n'],
+    [`${red} | cat -v`, '^[[31mred^[[0m\n'],
+    [`${red} > f; cat -v f`, '^[[31mred^[[0m\n'],
+    [`x=$(${red}); echo \${#x}`, '12\n'],
+    [`for i in 1 2; do ${red}; done; { ${red}; echo end; }`, 'red\nred\nred\nend\n'],
+    ["command -p sh -c \"for i in 1 2 3; do printf '%s %%\\r' \\$i; done; echo\"", '3 %\n'],
+    ["command -p sh -c \"printf 'a\\r\\nb\\r\\n'\"", 'a\nb\n'],
+    ["printf 'a\\r\\n' | od -An -c", '   a  \\r  \\n\n'],
+    ['git log --color=always --format="%C(red)%s"', 'first\n'],
+    ['git log --color=always --format="%C(red)%s" | cat -v', '^[[31mfirst\n'],
+  ]);
 });
 
 test('a call that is cancelled takes its programs with it', async (t) => {

@@ -451,6 +451,66 @@ static void on_alarm(int number UNUSED)
     flag = BUDGET_TIME;
 }
 
+static int add_to(void *user, struct str data)
+{
+    buf_add(user, data);
+    return 0;
+}
+
+/* What is read by somebody who has no terminal; what is data stays as it is. */
+static void test_shown(void **state UNUSED)
+{
+    static const struct {
+        const char *text, *shown;
+    } runs[] = {
+        { "command -p printf '\\033[31mred\\033[0m\\n'", "red\n" },
+        { "command -p printf '1%%\\r2%%\\r3%%\\ndone'", "3%\ndone" },
+        { "command -p sh -c 'for i in 1 2 3; do printf \"\\r$i\"; sleep 0.02; done; "
+          "echo'",
+                "3\n" },
+        { "command -p sh -c 'printf \"\\033[3\"; sleep 0.05; printf \"1mred\"'", "red" },
+        { "command -p sh -c 'printf \"\\033[1mo\\n\"; printf \"\\033[1me\\n\" >&2'",
+                "o\ne\n" },
+        { "command -p printf 'a\\r\\nb\\377\\n'", "a\nb\xef\xbf\xbd\n" },
+        { "command -p printf '\\033[1mx' | cat -v; echo", "^[[1mx\n" },
+        { "command -p printf '\\033[1mx\\r\\n' >f; cat -v f", "^[[1mx^M\n" },
+        { "x=$(command -p printf '\\033[1mx'); echo ${#x}", "5\n" },
+        { "printf 'a\\rb\\n'", "a\rb\n" }, /* no program */
+        { "command -p sh -c 'yes 123456789 | head -n 100000 | tr \"\\n\" \"\\r\"; echo'",
+                "123456789\n" },
+        { "command -p printf 'no newline'; echo; echo next", "no newline\nnext\n" },
+    };
+    struct session s;
+    begin(&s);
+    for (size_t i = 0; i < ARRAY_LEN(runs); i++) {
+        bool exited;
+        buf_clear(&s.out);
+        struct stream *in = stream_null(), *out = stream_screen(add_to, &s.out);
+        shell_run(s.sh, str_of(runs[i].text), &SHELL_LIMITS, NULL, in, out, out, &exited);
+        stream_unref(in);
+        stream_unref(out);
+        assert_string_equal(s.out.data, runs[i].shown);
+    }
+    end(&s);
+}
+
+/* A line that has no end is shown all the same, with every character of it. */
+static void test_long_line(void **state UNUSED)
+{
+    struct session s;
+    bool exited;
+    begin(&s);
+    struct stream *in = stream_null(), *out = stream_screen(add_to, &s.out);
+    const char *text =
+            "command -p sh -c \"yes x\u20ac\u20ac | head -n 300000 | tr -d '\\\\n'\"";
+    shell_run(s.sh, str_of(text), &SHELL_LIMITS, NULL, in, out, out, &exited);
+    stream_unref(in);
+    stream_unref(out);
+    assert_int_equal(s.out.len % 300000, 0);
+    assert_null(memmem(s.out.data, s.out.len, "\xef\xbf\xbd", 3));
+    end(&s);
+}
+
 /* More jobs than may have programs at once: in their order, and none waits for ever,
  * whatever waits for what in a job. */
 static void test_turns(void **state UNUSED)
@@ -533,6 +593,8 @@ int main(void)
         cmocka_unit_test(test_not_early),
         cmocka_unit_test(test_not_asked),
         cmocka_unit_test(test_requests),
+        cmocka_unit_test(test_shown),
+        cmocka_unit_test(test_long_line),
         cmocka_unit_test(test_turns),
         cmocka_unit_test(test_too_many),
         cmocka_unit_test(test_time),

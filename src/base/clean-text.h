@@ -6,8 +6,8 @@
  * that was rewritten by carriage returns, like a progress bar, what was written last
  * stays.
  */
-#ifndef TOOL_CLEAN_TEXT_H
-#define TOOL_CLEAN_TEXT_H
+#ifndef BASE_CLEAN_TEXT_H
+#define BASE_CLEAN_TEXT_H
 
 #include "base/str.h"
 

@@ -1,4 +1,4 @@
-#include "tool/clean-text.h"
+#include "base/clean-text.h"
 
 #include "base/utf8.h"
 
