@@ -2,12 +2,23 @@
 
 static const char *const keys[] = { "mcpServers", "servers" };
 
+/* What jansson says may quote the text. */
+static bool refuse_text(const struct error *why, struct error *err)
+{
+    auto_buf shown = BUF(2 * sizeof(why->message));
+    buf_add_shown(&shown, str_of(why->message));
+    return error_set(err, why->code,
+            "is not plain JSON (comments, trailing commas and repeated names are not "
+            "taken): %s",
+            buf_str(&shown).data);
+}
+
 bool definition_parse(struct str text, json_t **out, struct error *err)
 {
     json_t *file = NULL;
-    if (!json_parse(text, &file, err))
-        return error_context(err, "is not plain JSON (comments, trailing commas and "
-                                  "repeated names are not taken)");
+    struct error why = { 0 };
+    if (!json_parse(text, &file, &why))
+        return refuse_text(&why, err);
     bool any = false, fine = json_is_object(file);
     for (size_t i = 0; i < ARRAY_LEN(keys) && fine; i++) {
         const json_t *servers = json_object_get(file, keys[i]);

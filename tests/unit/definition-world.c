@@ -24,7 +24,15 @@ void close_definitions(struct definitions *d)
 
 void load_definitions(struct definitions *d, const char *overlay)
 {
+    if (!try_definitions(d, overlay))
+        load_text(&d->world, overlay, true); /* says why not */
+}
+
+bool try_definitions(struct definitions *d, const char *overlay)
+{
     const struct world *w = &d->world;
+    struct error err;
+    d->all = (struct peer_definitions){ .count = 0 };
     char *const environment[] = { arena_printf(w->arena, "PATH=relative:%s:%s:/bin",
                                           in_world(w, "ws/bin").data,
                                           in_world(w, "bin").data),
@@ -32,9 +40,12 @@ void load_definitions(struct definitions *d, const char *overlay)
         (char[]){ "USER=me" }, (char[]){ "API_TOKEN=t0ken" }, (char[]){ "TWO=a\nb" },
         (char[]){ "EMPTY=" }, (char[]){ "LD_PRELOAD=/lib/x.so" }, (char[]){ "OTHER=1" },
         NULL };
-    d->policy = load_text(&d->world, overlay, true);
+    put_policy(w, overlay, true);
+    if (!load(&d->world, NULL, &d->policy, &err))
+        return false;
     peer_definitions_load(
             d->policy, in_world(w, "home").data, environment, w->arena, &d->all);
+    return true;
 }
 
 bool is_warned(const struct definitions *d, const char *text)

@@ -18,12 +18,16 @@ void close_definitions(struct definitions *d);
 /* Reads policy and definitions again; the text is laid over the built-in policy. */
 void load_definitions(struct definitions *d, const char *overlay);
 
+/* The same; false: the policy cannot be read, and there are no definitions. */
+bool try_definitions(struct definitions *d, const char *overlay);
+
 /* A program in the world. */
 void put_program(const struct world *w, const char *name);
 
-/* Whether a warning has all of `text`; how many there are about definitions. */
+/* Whether a warning has all of `text`. */
 bool is_warned(const struct definitions *d, const char *text);
 
+/* What is protected for a server there, or NULL. */
 const struct policy_protected *find_server_place(
         const struct definitions *d, const char *name);
 

@@ -118,6 +118,89 @@ static void test_fair(void **state UNUSED)
                               "arg patterns: some-long-word, some-long-word"));
 }
 
+static struct policy_mcp_tool tool(const char *pattern, bool allowed)
+{
+    return (struct policy_mcp_tool){ { .text = str_of(pattern) }, allowed };
+}
+
+static void test_servers(void **state UNUSED)
+{
+    auto_arena *arena = arena_create();
+    const struct policy_mcp_tool tools[] = { tool("get_.*", true), tool("drop", false),
+        tool("list_.*", true) };
+    const struct policy_mcp_argument argument = { STR("repo"), { .text = STR("x") } };
+    const struct policy_mcp_rule rules[] = {
+        { { .text = STR("get_.*") }, &argument, 1 },
+    };
+    const struct policy_mcp sections[] = {
+        { .name = STR("box"),
+                .description = STR("Items\n\n of a box.\n"),
+                .tools = tools,
+                .tool_count = 3 },
+        { .name = STR("a\nb \x1B[31m"),
+                .description = STR(""),
+                .tools = tools + 1,
+                .tool_count = 1,
+                .rules = rules,
+                .rule_count = 1 },
+    };
+    const struct peer_definition items[] = {
+        { .name = sections[0].name, .section = &sections[0], .program = "/bin/box" },
+        { .name = sections[1].name, .section = &sections[1], .program = "/bin/box" },
+    };
+    servers = (struct peer_definitions){ items, 2, NULL, 0 };
+    struct str text = describe(NULL, "Servers:{servers} End.", arena);
+    servers = (struct peer_definitions){ .count = 0 };
+    assert_string_equal(text.data,
+            "Servers:\n"
+            "  box: Items of a box. [tools: get_.*, list_.*; not: drop]\n"
+            "  \"a\\nb \\u001b[31m\" [tools: none; not: drop; some arguments are "
+            "limited] "
+            "End.");
+    text = describe(NULL, "Servers:{servers} End.", arena);
+    assert_string_equal(text.data, "Servers: End.");
+}
+
+/* However much there is, it fits, and is the same every time. */
+static void test_servers_room(void **state UNUSED)
+{
+    static struct policy_mcp_tool tools[MANY];
+    static struct policy_mcp sections[MANY];
+    static struct peer_definition items[MANY];
+    static char words[3001];
+    for (size_t i = 0; i < MANY; i++)
+        tools[i] = tool("some_long_tool_name_.*", i % 3 > 0);
+    for (size_t i = 0; i + 3 < sizeof(words); i += 3)
+        memcpy(words + i, "a\xC3\xA9", 3);
+    for (size_t count = 1; count <= MANY; count += 9)
+        for (size_t patterns = 0; patterns <= MANY; patterns += 40)
+            for (size_t len = 0; len < 3000; len += 501) {
+                auto_arena *arena = arena_create();
+                for (size_t i = 0; i < count; i++) {
+                    sections[i] = (struct policy_mcp){ .name = STR("some-server"),
+                        .description = { words, len },
+                        .tools = tools,
+                        .tool_count = patterns };
+                    items[i] = (struct peer_definition){ .name = sections[i].name,
+                        .section = &sections[i] };
+                }
+                servers = (struct peer_definitions){ items, count, NULL, 0 };
+                struct str text = describe(NULL, "Before.{servers} After.", arena);
+                assert_in_range(text.len, 1, DESCRIBE_MAX_BYTES);
+                assert_true(str_ends(text, STR(" After.")));
+                assert_non_null(strstr(text.data, "\n  some-server"));
+                assert_null(strstr(text.data, "\xEF\xBF\xBD")); /* no half character */
+                if (count > 100)
+                    assert_non_null(strstr(text.data, " more: paddock policy show"));
+                if (count == 1 && patterns)
+                    assert_non_null(
+                            strstr(text.data, "[tools: some_long_tool_name_.*, "));
+                struct str again = describe(NULL, "Before.{servers} After.", arena);
+                assert_true(str_eq(text, again));
+            }
+    servers = (struct peer_definitions){ .count = 0 };
+}
+
 static struct policy_import import(const char *name, enum import_kind kind)
 {
     return (struct policy_import){ .name = str_of(name), .kind = kind };
@@ -204,6 +287,8 @@ int main(void)
         cmocka_unit_test(test_sections),
         cmocka_unit_test(test_room),
         cmocka_unit_test(test_fair),
+        cmocka_unit_test(test_servers),
+        cmocka_unit_test(test_servers_room),
         cmocka_unit_test(test_python),
         cmocka_unit_test(test_python_room),
     };
