@@ -31,7 +31,8 @@ int cli_serve(int argc, char **argv)
         .name = "paddock",
         .usage = usage,
         .instructions = instructions,
-        .places = TOOL_IN_SHELL | TOOL_IN_POOL | TOOL_IN_SERVER | TOOL_IN_PYTHON,
+        .places = TOOL_IN_SHELL | TOOL_IN_POOL | TOOL_IN_SERVER | TOOL_IN_PYTHON |
+                  TOOL_IN_PEER,
         .takes_operand = true,
     };
     return workspace_serve(&face, argc, argv);

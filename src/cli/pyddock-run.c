@@ -3,6 +3,7 @@
 #include "cli/cli.h"
 #include "cli/flags.h"
 #include "cli/interpreter.h"
+#include "cli/servers.h"
 #include "cli/workspace.h"
 #include "policy/log/audit.h"
 #include "tool/time-limit.h"
@@ -258,17 +259,33 @@ static bool run_with_packages(struct run *r, const struct options *o,
     return run_in(r, o, config, err);
 }
 
-static bool run_snippet(struct run *r, const struct options *o,
-        const struct interpreter_request *request, struct error *err)
+static bool run_snippet(struct run *r, const struct options *o, const struct workspace *w,
+        const char *launcher, struct error *err)
 {
+    auto_arena *arena = arena_create();
+    const struct peers_config servers = { .loop = &r->loop,
+        .launcher = launcher,
+        .policy = w->policy,
+        .paths = w->paths,
+        .definitions = &w->servers };
     uv_loop_init(&r->loop);
-    struct interpreter *interpreter = interpreter_open(&r->loop, request, on_renew, r);
+    struct peers *peers = servers_open(&servers, arena);
+    const struct interpreter_request request = { .name = NAME,
+        .policy = w->policy,
+        .paths = w->paths,
+        .commands = w->commands,
+        .launcher = launcher,
+        .peers = peers,
+        .installs = !o->no_install,
+        .audit = w->audit };
+    struct interpreter *interpreter = interpreter_open(&r->loop, &request, on_renew, r);
     const struct run_python_config *config = interpreter_config(interpreter);
     bool ran = !config->missing || error_set(err, ERR_NOT_FOUND, "%s", config->missing);
     if (ran)
         ran = run_with_packages(r, o, config, err);
     json_decref(r->modules);
     interpreter_close(interpreter);
+    peers_destroy(peers);
     uv_run(&r->loop, UV_RUN_DEFAULT);
     uv_loop_close(&r->loop);
     return ran;
@@ -288,16 +305,9 @@ static bool run(const struct options *o, int *status, struct error *err)
             !helper_find("paddock-launch", &launcher, err) ||
             !workspace_open(&request, arena, &w, err))
         return false;
-    const struct interpreter_request python = { .name = NAME,
-        .policy = w.policy,
-        .paths = w.paths,
-        .commands = w.commands,
-        .launcher = launcher,
-        .installs = !o->no_install,
-        .audit = w.audit };
     struct run r = { .policy = w.policy,
         .timeout_ms = o->timeout_ms ? o->timeout_ms : w.policy->timeout_ms };
-    bool ran = run_snippet(&r, o, &python, err);
+    bool ran = run_snippet(&r, o, &w, launcher, err);
     *status = r.status;
     audit_close(w.audit);
     return ran;

@@ -37,7 +37,7 @@ static int serve(int argc, char **argv)
         .name = "pyddock",
         .usage = serve_usage,
         .instructions = instructions,
-        .places = TOOL_IN_POOL | TOOL_IN_SERVER | TOOL_IN_PYTHON,
+        .places = TOOL_IN_POOL | TOOL_IN_SERVER | TOOL_IN_PYTHON | TOOL_IN_PEER,
     };
     return workspace_serve(&face, argc, argv);
 }

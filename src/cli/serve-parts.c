@@ -1,6 +1,7 @@
 #include "cli/serve-parts.h"
 
 #include "base/wire.h"
+#include "cli/servers.h"
 
 #include <signal.h>
 #include <sys/prctl.h>
@@ -32,6 +33,7 @@ static struct run_python_config open_python(
         return (struct run_python_config){ .policy = NULL };
     struct interpreter_request request = *config->python;
     request.launcher = s->launcher;
+    request.peers = s->peers;
     s->interpreter = interpreter_open(&s->loop, &request, s->renew, s->renew_user);
     return *interpreter_config(s->interpreter);
 }
@@ -54,6 +56,22 @@ static struct door *open_door(struct serve_parts *s, const struct serve_config *
         .audit = config->audit,
         .for_shell = true };
     return door_create(&door);
+}
+
+static bool has_peers(const struct serve_config *config)
+{
+    return config->tools.servers && config->tools.servers->count;
+}
+
+static struct peers *open_peers(
+        struct serve_parts *s, const struct serve_config *config, struct arena *arena)
+{
+    const struct peers_config peers = { .loop = &s->loop,
+        .launcher = s->launcher,
+        .policy = config->tools.policy,
+        .paths = config->paths,
+        .definitions = config->tools.servers };
+    return servers_open(&peers, arena);
 }
 
 static struct str write_setup(const struct setup *setup, struct arena *arena)
@@ -96,6 +114,10 @@ static struct dispatch_config configure_dispatch(
                 .commands = config->commands,
                 .audit = config->audit },
         .python = open_python(s, config),
+        .peers = { .loop = &s->loop,
+                .policy = config->tools.policy,
+                .servers = config->tools.servers,
+                .peers = s->peers },
         .audit = config->audit };
 }
 
@@ -109,7 +131,7 @@ bool serve_parts_prepare(
         return false;
     bool starts = toolset_has_place(s->tools, TOOL_IN_SERVER) ||
                   toolset_has_place(s->tools, TOOL_IN_PYTHON) ||
-                  shell_has_programs(s, config);
+                  shell_has_programs(s, config) || has_peers(config);
     if (starts && !helper_find(LAUNCHER, &s->launcher, err))
         return false;
     uv_loop_init(&s->loop);
@@ -127,6 +149,7 @@ void serve_parts_open(
         .tools = s->tools,
         .progress_ms = MCP_PROGRESS_MS,
     };
+    s->peers = open_peers(s, config, arena);
     s->dispatch = configure_dispatch(s, config, arena);
 }
 
@@ -134,6 +157,7 @@ void serve_parts_close(struct serve_parts *s)
 {
     door_destroy(TAKE(s->door));
     interpreter_close(TAKE(s->interpreter));
+    peers_destroy(TAKE(s->peers));
 }
 
 void serve_parts_finish(struct serve_parts *s)

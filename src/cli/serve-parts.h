@@ -13,7 +13,8 @@ struct serve_parts {
     struct mcp_server server;
     struct toolset *tools;
     char *worker,
-            *launcher; /* programs; the second is NULL if nothing is to be started */
+            *launcher;   /* programs; the second is NULL if nothing is to be started */
+    struct peers *peers; /* NULL: no other server may be called */
     struct interpreter *interpreter; /* NULL: no tool needs it */
     struct door *door;               /* of shells; NULL: they start no programs */
     struct dispatch_config dispatch; /* for a client; without its name */

@@ -46,6 +46,7 @@ struct peers {
     uv_timer_t sweep;
     struct peer_call *calls;
     size_t count;
+    bool change_told; /* of definitions */
 };
 
 static void on_timer_closed(uv_handle_t *handle)
@@ -71,8 +72,25 @@ static void forget(struct peer_call *c)
     uv_close((uv_handle_t *)&c->timer, on_timer_closed);
 }
 
+/* Who changes a definition is told, by the next call, that it is not read again. */
+static void add_change(struct peer_call *c)
+{
+    auto_buf files = BUF(MAX_TEXT / 2);
+    struct peers *p = c->owner;
+    if (p->change_told || c->end == PEER_REFUSED ||
+            !peer_definitions_changed(p->config.definitions, &files))
+        return;
+    p->change_told = true;
+    if (c->text.len)
+        buf_add(&c->text, STR("\nNote: "));
+    buf_add(&c->text, buf_str(&files));
+    buf_add(&c->text, STR(" changed after paddock started; what was defined then holds "
+                          "until it is started again"));
+}
+
 static void deliver(struct peer_call *c, const json_t *result)
 {
+    add_change(c);
     const struct peer_result r = { .end = c->end,
         .result = result,
         .text = buf_str(&c->text),

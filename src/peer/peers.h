@@ -54,7 +54,7 @@ enum peer_end {
 struct peer_result {
     enum peer_end end;
     const json_t *result;
-    struct str text;
+    struct str text; /* with a result: a note for who asked, or "" */
     struct str rule;
     uint64_t duration_ms;
 };

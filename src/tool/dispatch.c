@@ -14,6 +14,7 @@ struct dispatch_call {
         struct pool_call *pool;
         struct shell_call *command;
         struct snippet_call *snippet;
+        struct mcp_call *peer;
     } work;
     dispatch_done_fn *done;
     void *user;
@@ -26,10 +27,11 @@ struct dispatch_call {
 struct dispatch {
     struct dispatch_config config;
     struct session *shell; /* NULL: no tool needs it */
-    /* The same; these three may be those of the commons. */
+    /* The same; these four may be those of the commons. */
     struct pool *pool;
     struct run_shell *commands;
     struct run_python *python;
+    struct run_mcp *peers;
     struct dispatch_call *calls;
     bool problems_told; /* of workers */
 };
@@ -120,6 +122,26 @@ static void on_snippet_done(void *user, const struct snippet_outcome *outcome)
     release(c);
 }
 
+static void on_peer_done(void *user, const struct mcp_outcome *outcome)
+{
+    struct dispatch_call *c = user;
+    struct audit *audit = c->dispatch->config.audit;
+    struct audit_call call = recorded(c, outcome->is_error, outcome->text);
+    answer(c, &(struct dispatch_reply){ .is_error = outcome->is_error,
+                      .text = outcome->text,
+                      .images = outcome->images });
+    record_mcp_call(audit, &call, outcome);
+    release(c);
+}
+
+static bool call_peer(
+        struct dispatch_call *c, const struct dispatch_request *r, struct error *err)
+{
+    const struct mcp_request request = { .args = r->args, .trace = r->trace };
+    return run_mcp_start(
+            c->dispatch->peers, &request, on_peer_done, c, &c->work.peer, err);
+}
+
 static bool hand_on(
         struct dispatch_call *c, const struct dispatch_request *r, struct error *err)
 {
@@ -134,6 +156,8 @@ static bool hand_on(
     case TOOL_IN_PYTHON:
         return run_python_start(
                 d->python, r->args, on_snippet_done, c, &c->work.snippet, err);
+    case TOOL_IN_PEER:
+        return call_peer(c, r, err);
     }
     return error_set(err, ERR_BUG, "nobody does the work of this tool");
 }
@@ -209,6 +233,9 @@ void dispatch_cancel(struct dispatch *d, struct dispatch_call *c)
     case TOOL_IN_PYTHON:
         run_python_cancel(c->work.snippet);
         break;
+    case TOOL_IN_PEER:
+        run_mcp_cancel(c->work.peer);
+        break;
     }
     drop(c);
 }
@@ -236,6 +263,7 @@ struct dispatch *dispatch_create(const struct dispatch_config *config)
         d->pool = commons->pool;
         d->commands = commons->commands;
         d->python = commons->python;
+        d->peers = commons->peers;
         return d;
     }
     if (toolset_has_place(config->tools, TOOL_IN_POOL))
@@ -244,6 +272,8 @@ struct dispatch *dispatch_create(const struct dispatch_config *config)
         d->commands = run_shell_create(&config->commands);
     if (toolset_has_place(config->tools, TOOL_IN_PYTHON))
         d->python = run_python_create(&config->python);
+    if (toolset_has_place(config->tools, TOOL_IN_PEER))
+        d->peers = run_mcp_create(&config->peers);
     return d;
 }
 
@@ -289,6 +319,7 @@ void dispatch_destroy(struct dispatch *d)
         pool_destroy(d->pool);
         run_shell_destroy(d->commands);
         run_python_destroy(d->python);
+        run_mcp_destroy(d->peers);
     }
     session_destroy(d->shell);
     while (d->calls)

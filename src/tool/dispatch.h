@@ -1,6 +1,6 @@
 /*
  * dispatch.h - who does the work of a call: the session's shell, a worker of the pool,
- * the server through its broker, or an interpreter.
+ * the server through its broker, an interpreter, or another MCP server.
  *
  * One dispatch is one client's.  Each tool says in the table where it goes (tool.h).  A
  * long call blocks nobody but the next one of the same shell.
@@ -9,6 +9,7 @@
 #define TOOL_DISPATCH_H
 
 #include "session/session.h"
+#include "tool/run_mcp.h"
 #include "tool/run_python.h"
 #include "tool/run_shell.h"
 #include "tool/tool.h"
@@ -24,6 +25,7 @@ struct dispatch_config {
     const struct toolset *tools;      /* what is offered decides what is kept warm */
     struct run_shell_config commands; /* .launcher NULL: no commands are offered */
     struct run_python_config python;
+    struct run_mcp_config peers;
     struct audit *audit; /* NULL: nothing is recorded */
     struct str session;  /* names this client in the log */
     /* One of another client that knows the same tools: what has no state is its work,

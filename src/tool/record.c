@@ -88,6 +88,14 @@ void record_shell_call(
     audit_call(a, call);
 }
 
+void record_mcp_call(
+        struct audit *a, struct audit_call *call, const struct mcp_outcome *outcome)
+{
+    call->decision = outcome->refused ? "deny" : "allow";
+    call->rule = outcome->rule;
+    audit_call(a, call);
+}
+
 void record_refused_call(struct audit *a, struct audit_call *call, struct str rule)
 {
     call->decision = "deny";

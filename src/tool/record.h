@@ -8,6 +8,7 @@
 #define TOOL_RECORD_H
 
 #include "policy/log/audit.h"
+#include "tool/run_mcp.h"
 #include "tool/run_shell.h"
 
 /*
@@ -27,6 +28,10 @@ void record_python_event(struct audit *a, const json_t *event);
 /* A call of run_shell. */
 void record_shell_call(
         struct audit *a, struct audit_call *call, const struct shell_outcome *outcome);
+
+/* A call of run_mcp. */
+void record_mcp_call(
+        struct audit *a, struct audit_call *call, const struct mcp_outcome *outcome);
 
 /* A call that nobody was given to do; `rule` is why. */
 void record_refused_call(struct audit *a, struct audit_call *call, struct str rule);

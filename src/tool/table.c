@@ -12,6 +12,7 @@ const struct tool_source tool_sources[] = {
     { "fs_stat", tool_json_fs_stat, TOOL_IN_POOL },
     { "fs_str_replace", tool_json_fs_str_replace, TOOL_IN_POOL },
     { "run", tool_json_run, TOOL_IN_SHELL },
+    { "run_mcp", tool_json_run_mcp, TOOL_IN_PEER },
     { "run_python", tool_json_run_python, TOOL_IN_PYTHON },
     { "run_shell", tool_json_run_shell, TOOL_IN_SERVER },
 };

@@ -22,6 +22,7 @@ enum tool_place {
     TOOL_IN_POOL = 1 << 1,   /* any worker of the pool */
     TOOL_IN_SERVER = 1 << 2, /* the server, through its broker */
     TOOL_IN_PYTHON = 1 << 3, /* an interpreter of its own */
+    TOOL_IN_PEER = 1 << 4,   /* another MCP server */
 };
 
 /* One line of the table, which is sorted by name. */

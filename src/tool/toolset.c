@@ -24,6 +24,8 @@ static bool is_known(const struct toolset *t, const struct tool_source *source)
         return policy && policy->has_shell;
     case TOOL_IN_PYTHON:
         return policy;
+    case TOOL_IN_PEER:
+        return t->config.servers && t->config.servers->count;
     }
     return false;
 }
