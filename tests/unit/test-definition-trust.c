@@ -130,6 +130,24 @@ static void test_home_writable(void **state UNUSED)
     close_definitions(&d);
 }
 
+/* A guard keeps the file, but does not say which folders lead to what it names. */
+static void test_folder_moved(void **state UNUSED)
+{
+    struct definitions d;
+    open_definitions(&d);
+    make_folders(&d.world);
+    put_definition(&d.world, "ws/.cursor/mcp.json", "x");
+    load_definitions(&d, BOX "[filesystem.guards]\n"
+                             "'/\\.(cursor|vscode)/mcp' = \"read-only\"\n");
+    expect(&d, NULL);
+    assert_true(is_warned(&d, "'/\\.cursor/mcp\\.json$' = \"read-only\""));
+    load_definitions(&d, BOX "[filesystem.guards]\n"
+                             "'/\\.(cursor|vscode)/mcp' = \"read-only\"\n"
+                             "'/\\.cursor/mcp\\.json$' = \"read-only\"\n");
+    expect(&d, "x");
+    close_definitions(&d);
+}
+
 static void test_links(void **state UNUSED)
 {
     static const struct {
@@ -430,6 +448,7 @@ int main(void)
         cmocka_unit_test(test_order),
         cmocka_unit_test(test_writable),
         cmocka_unit_test(test_home_writable),
+        cmocka_unit_test(test_folder_moved),
         cmocka_unit_test(test_links),
         cmocka_unit_test(test_ring),
         cmocka_unit_test(test_hard_link),
