@@ -46,7 +46,8 @@ MUST_CHECK bool definition_read(const struct definition_loader *l,
         const struct definition_source *source, const struct policy_mcp *section,
         struct peer_definition *out, struct error *err);
 
-/* definition-program.c: find the program, and protect what it is started from. */
+/* definition-program.c: find the program, and protect what it is started from; of a
+ * server that has a URL, the file that says whom to trust. */
 MUST_CHECK bool definition_resolve(
         struct definition_loader *l, struct peer_definition *d, struct error *err);
 

@@ -228,10 +228,41 @@ static void warn_launcher(struct definition_loader *l, const struct peer_definit
             STR_ARG(name), finds, STR_ARG(d->name));
 }
 
+/* --- a server that has a URL --- */
+
+static const char *find_variable(const struct peer_definition *d, const char *name)
+{
+    for (const char *const *one = d->env; *one; one++) {
+        struct str rest = str_of(*one);
+        if (str_is(str_cut(&rest, '='), name) && rest.len)
+            return rest.data;
+    }
+    return NULL;
+}
+
+static bool resolve_url(
+        struct definition_loader *l, struct peer_definition *d, struct error *err)
+{
+    const char *trusted = find_variable(d, "SSL_CERT_FILE");
+    bool any = false;
+    if (!d->section->network)
+        return error_set(err, ERR_DENIED,
+                "it has a \"url\", and its section [mcp.%.*s] says network = false",
+                STR_ARG(d->name));
+    if (trusted && trusted[0] != '/')
+        return error_set(
+                err, ERR_INVALID, "its SSL_CERT_FILE is no path that begins with '/'");
+    if (trusted)
+        protect_file(l, d, trusted, false, &any);
+    return true;
+}
+
 bool definition_resolve(
         struct definition_loader *l, struct peer_definition *d, struct error *err)
 {
     bool any = false;
+    if (d->url)
+        return resolve_url(l, d, err);
     if (!find_program(l, d, err))
         return false;
     protect_file(l, d, d->program, true, &any);

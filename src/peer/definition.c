@@ -214,7 +214,7 @@ static void read_servers(struct definition_loader *l,
                     "[mcp.%.*s]: no definition file has a server of that name",
                     STR_ARG(section->name));
         else if (!definition_read(l, &sources[i], section, d, &err) ||
-                 (d->program && !definition_resolve(l, d, &err)))
+                 !definition_resolve(l, d, &err))
             definition_warn(l, sources[i].origin,
                     "the server '%.*s' is not available: %s", STR_ARG(section->name),
                     err.message);

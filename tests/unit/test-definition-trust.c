@@ -307,6 +307,46 @@ static void test_program_in_root(void **state UNUSED)
     close_definitions(&d);
 }
 
+static void put_url(const struct definitions *d, const char *variable)
+{
+    auto_buf text = BUF(4096);
+    buf_addf(&text,
+            "{\"mcpServers\": {\"box\": {\"url\": \"https://h/\", \"env\": "
+            "{\"SSL_CERT_FILE\": \"%s\"}}}}",
+            variable);
+    put(&d->world, "ws/.pyddock/mcp.json", text.data);
+}
+
+/* Whom a server with a URL is to be trusted by is not for agents to say. */
+static void test_trusted_certificates(void **state UNUSED)
+{
+    struct definitions d;
+    open_definitions(&d);
+    put(&d.world, "ws/ca.pem", "x");
+    put_url(&d, in_world(&d.world, "ws/ca.pem").data);
+    load_definitions(&d, BOX);
+    assert_int_equal(d.all.count, 1);
+    assert_false(may_write(&d, "ws/ca.pem"));
+    assert_true(may_write(&d, "ws/other.pem"));
+    put_url(&d, "ca.pem");
+    load_definitions(&d, BOX);
+    assert_int_equal(d.all.count, 0);
+    assert_true(is_warned(&d, "its SSL_CERT_FILE is no path that begins with '/'"));
+    close_definitions(&d);
+}
+
+static void test_url_without_network(void **state UNUSED)
+{
+    struct definitions d;
+    open_definitions(&d);
+    put_url(&d, "/ca.pem");
+    load_definitions(&d, "[mcp.box]\nnetwork = false\n" BOX);
+    assert_int_equal(d.all.count, 0);
+    assert_true(is_warned(&d, "has a \"url\", and its section [mcp.box] says network = "
+                              "false"));
+    close_definitions(&d);
+}
+
 /* Where nobody may write, nothing is added. */
 static void test_program_outside(void **state UNUSED)
 {
@@ -455,6 +495,8 @@ int main(void)
         cmocka_unit_test(test_program_protected),
         cmocka_unit_test(test_program_links),
         cmocka_unit_test(test_program_in_root),
+        cmocka_unit_test(test_trusted_certificates),
+        cmocka_unit_test(test_url_without_network),
         cmocka_unit_test(test_program_outside),
         cmocka_unit_test(test_path_of_definition),
         cmocka_unit_test(test_arguments),
