@@ -195,37 +195,57 @@ static void warn_folder(struct definition_loader *l, const struct peer_definitio
             buf_str(&shown).data);
 }
 
-/* Programs that run what they find in the folder that they are started in. */
-static void warn_launcher(struct definition_loader *l, const struct peer_definition *d)
+/* The first option that has this letter, of those before other arguments. */
+static bool has_option(const struct peer_definition *d, char letter)
+{
+    for (const char *const *arg = d->argv + 1; *arg && (*arg)[0] == '-'; arg++)
+        if ((*arg)[1] != '-' && strchr(*arg + 1, letter))
+            return true;
+    return false;
+}
+
+/* What a program runs that is in the folder that it is started in; NULL: not known. */
+static const char *runs_there(const struct peer_definition *d)
 {
     static const struct {
-        const char *name, *finds;
+        const char *name, *what;
+        char option; /* with this one; 0: always */
     } launchers[] = {
-        { "bun", "packages" },
-        { "bunx", "packages" },
-        { "npm", "packages" },
-        { "npx", "packages" },
-        { "pnpm", "packages" },
-        { "pnpx", "packages" },
-        { "uv", "settings and projects" },
-        { "uvx", "settings" },
-        { "yarn", "packages" },
+        { "bash", "what its script names", 'c' },
+        { "bun", "packages that it finds", 0 },
+        { "bunx", "packages that it finds", 0 },
+        { "dash", "what its script names", 'c' },
+        { "npm", "packages that it finds", 0 },
+        { "npx", "packages that it finds", 0 },
+        { "pnpm", "packages that it finds", 0 },
+        { "pnpx", "packages that it finds", 0 },
+        { "sh", "what its script names", 'c' },
+        { "uv", "projects that it finds", 0 },
+        { "uvx", "with settings that it finds", 0 },
+        { "yarn", "packages that it finds", 0 },
+        { "zsh", "what its script names", 'c' },
     };
     struct str name = name_of(str_of(d->program));
-    const char *finds = NULL;
-    for (size_t i = 0; i < ARRAY_LEN(launchers); i++)
-        if (str_is(name, launchers[i].name))
-            finds = launchers[i].finds;
     if (str_starts(name, STR("python")))
-        for (const char *const *arg = d->argv + 1; *arg && *arg[0] == '-'; arg++)
-            finds = !strcmp(*arg, "-m") ? "modules" : finds;
-    if (!finds || d->section->sandbox == SANDBOX_WORKSPACE ||
+        return has_option(d, 'm') ? "modules that it finds" : NULL;
+    for (size_t i = 0; i < ARRAY_LEN(launchers); i++)
+        if (str_is(name, launchers[i].name) &&
+                (!launchers[i].option || has_option(d, launchers[i].option)))
+            return launchers[i].what;
+    return NULL;
+}
+
+static void warn_launcher(struct definition_loader *l, const struct peer_definition *d)
+{
+    struct str name = name_of(str_of(d->program));
+    const char *what = runs_there(d);
+    if (!what || d->section->sandbox == SANDBOX_WORKSPACE ||
             !place_is_writable(l->policy, l->policy->workspace_real))
         return;
     definition_warn(l, d->origin,
-            "'%.*s' uses %s that it finds in the workspace, where agents may write: name "
-            "the installed program itself, or set [mcp.%.*s] sandbox = \"workspace\"",
-            STR_ARG(name), finds, STR_ARG(d->name));
+            "'%.*s' runs %s in the workspace, where agents may write: name the installed "
+            "program itself, or set [mcp.%.*s] sandbox = \"workspace\"",
+            STR_ARG(name), what, STR_ARG(d->name));
 }
 
 /* --- a server that has a URL --- */

@@ -430,18 +430,22 @@ static void test_launchers(void **state UNUSED)
         { "python3", "\"-u\", \"-m\", \"server\"", true },
         { "python3", "\"x.py\", \"-m\"", false },
         { "tool", "\"-m\"", false },
+        { "sh", "\"-ec\", \"exec node srv.js\"", true },
+        { "sh", "\"--context\", \"-c\"", true },
+        { "sh", "\"/lib/srv.sh\", \"-c\"", false },
     };
     struct definitions d;
     open_definitions(&d);
     make_folder(&d.world, "ws/scratch");
     put_program(&d.world, "bin/npx");
     put_program(&d.world, "bin/uvx");
+    put_program(&d.world, "bin/sh");
     put_program(&d.world, "bin/python3");
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         put_command(&d, cases[i].command, cases[i].args);
         load_definitions(&d, BOX);
         assert_int_equal(d.all.count, 1);
-        if (is_warned(&d, "that it finds in the workspace") != cases[i].warned)
+        if (is_warned(&d, " in the workspace, where agents may write") != cases[i].warned)
             fail_msg("%s %s", cases[i].command, cases[i].args);
         load_definitions(&d, BOX "[mcp.box]\nsandbox = \"workspace\"\n");
         assert_int_equal(d.policy->warnings.count, 0);
