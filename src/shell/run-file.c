@@ -7,8 +7,9 @@
 #define FIRST_LINE 256 /* what the kernel looks at */
 
 struct interpreter {
-    const char *name; /* the last component; "sh" if there is no `#!` */
-    const char *arg;  /* all that follows it in the line; NULL: nothing */
+    const char *path; /* as it is written; "sh" if there is no `#!` */
+    const char *name; /* the last component of it */
+    struct fields args;
 };
 
 static int read_first_line(struct shell *sh, const char *name, char *line, size_t *len)
@@ -63,21 +64,35 @@ static struct str last_component(struct str path)
     return slash ? str_from(path, (size_t)(slash - path.data) + 1) : path;
 }
 
+/* What follows the name is one argument, but `env -S` takes it apart. */
+static void add_args(struct shell *sh, struct str rest, bool splits, struct fields *out)
+{
+    while (rest.len) {
+        struct str word = splits ? cut_word(&rest) : rest;
+        exec_push(sh, out, arena_cstr(sh->arena, word));
+        if (!splits)
+            return;
+    }
+}
+
 /* `#!/usr/bin/env [-S] NAME ARG` is the same as `#!NAME ARG`. */
 static struct interpreter parse_first_line(struct shell *sh, struct str line)
 {
+    struct interpreter by = { .path = "sh", .name = "sh" };
     if (!str_starts(line, STR("#!")))
-        return (struct interpreter){ .name = "sh" };
-    struct str rest = trim(str_from(line, 2));
-    struct str name = last_component(cut_word(&rest));
-    if (str_is(name, "env") && rest.len) {
-        name = cut_word(&rest);
-        if (str_is(name, "-S"))
-            name = cut_word(&rest);
-        name = last_component(name);
+        return by;
+    struct str rest = trim(str_from(line, 2)), path = cut_word(&rest);
+    bool splits = false;
+    if (str_is(last_component(path), "env") && rest.len) {
+        path = cut_word(&rest);
+        splits = str_is(path, "-S");
+        if (splits)
+            path = cut_word(&rest);
     }
-    return (struct interpreter){ .name = arena_cstr(sh->arena, name),
-        .arg = rest.len ? arena_cstr(sh->arena, rest) : NULL };
+    by.path = arena_cstr(sh->arena, path);
+    by.name = arena_cstr(sh->arena, last_component(path));
+    add_args(sh, rest, splits, &by.args);
+    return by;
 }
 
 static const char *no_programs(struct shell *sh)
@@ -97,17 +112,20 @@ static const char *no_programs(struct shell *sh)
 static int run_by(struct shell *sh, const struct interpreter *by, int argc, char **argv)
 {
     const struct command *command = command_find(str_of(by->name));
-    char **args = arena_alloc(sh->arena, ((size_t)argc + 3) * sizeof(char *));
-    int n = 0, status;
-    args[n++] = (char *)(uintptr_t)by->name;
-    if (by->arg)
-        args[n++] = (char *)(uintptr_t)by->arg;
-    memcpy(args + n, argv, (size_t)argc * sizeof(char *));
-    args[n + argc] = NULL;
+    struct fields args = { 0 };
+    int status;
+    exec_push(sh, &args, (char *)(uintptr_t)by->name);
+    for (size_t i = 0; i < by->args.count; i++)
+        exec_push(sh, &args, by->args.items[i]);
+    for (int i = 0; i < argc; i++)
+        exec_push(sh, &args, argv[i]);
     if (command)
-        return exec_builtin(sh, command, n + argc, args);
-    if (exec_program(sh, n + argc, args, &status))
-        return status;
+        return exec_builtin(sh, command, (int)args.count, args.items);
+    for (int by_name = !strchr(by->path, '/'); by_name < 2; by_name++) {
+        args.items[0] = (char *)(uintptr_t)(by_name ? by->name : by->path);
+        if (exec_program(sh, (int)args.count, args.items, &status))
+            return status;
+    }
     shell_err(sh, "%s: cannot be run: it wants '%s', and %s", argv[0], by->name,
             no_programs(sh));
     return 126;

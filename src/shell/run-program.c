@@ -468,12 +468,16 @@ static char *name_in_system(const char *path)
     return NULL;
 }
 
+/* As who starts programs knows it: the folder is the one that it leads to, and what it is
+ * called there is as it was said. */
 static char *path_from_root(struct shell *sh, const char *path)
 {
     struct str root = sh->session->programs->root;
-    struct vpath whole;
+    struct vpath whole, real;
     if (vpath_parse(str_of(path), sh->cwd, sh->arena, &whole))
         return NULL;
+    if (!vfs_resolve(sh->vfs, whole, VFS_NOFOLLOW, sh->arena, &real))
+        whole = real;
     bool is_below = root.len && str_starts(whole.text, root) &&
                     whole.text.len > root.len + 1 && whole.text.data[root.len] == '/';
     return arena_cstr(

@@ -175,6 +175,12 @@ test('a builtin wins, a path or command -p is the program, a function wins over 
     ['cd tools; ./say sub | cat; cd ..', /cwd.*not permitted/],
     [`mkdir sub; cd sub; ${'${PWD%/sub}'}/tools/say whole; cd ..`, 'real whole \n'],
     ['mkdir -p other/tools; cp tools/say other/tools/say; cd other; tools/say x; cd ..', 'real x \n'],
+    ['cd sub; ../tools/say up; cd ..; ./sub/../tools/say over', 'real up \nreal over \n'],
+    ['ln -s ../tools sub/link; sub/link/say l; cd sub; link/say l; cd ..', 'real l \nreal l \n'],
+    ['ln -s sub sub2; cd sub2; ../tools/say m; cd ..', 'real m \n'],
+    ["printf '#!tools/say\\n' > by; chmod +x by; ./by", 'real ./by \n'],
+    ["printf '#!%s/tools/say with this\\n' \"$PWD\" > by; ./by | cat", 'real with this \n'],
+    ["printf '#!/usr/bin/env -S bash -e -u\\nfalse; echo no\\n' > by; ./by; echo $?", '1\n'],
     ['git() { echo function; }; git; command git --version', /^function\ngit version /],
     ['command -p sh -c "echo $BASHPID" | grep -c .', '1\n'],
   ]);
