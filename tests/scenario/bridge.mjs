@@ -1,7 +1,10 @@
 // paddock-bridge as a process, and an HTTP server that answers as a test says.
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { build } from './lib.mjs';
 
@@ -131,3 +134,13 @@ export function stream(response, ...events) {
 
 export const event = (value, id = null) =>
   `${id === null ? '' : `id: ${id}\n`}event: message\ndata: ${JSON.stringify(value)}\n\n`;
+
+/** A key of 127.0.0.1 and a certificate that vouches for itself, made by openssl. */
+export async function certificates(t) {
+  const dir = await mkdtemp(join(tmpdir(), 'paddock-tls-'));
+  t.after(() => rm(dir, { recursive: true, force: true }));
+  execFileSync('openssl', ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2',
+    '-keyout', join(dir, 'key.pem'), '-out', join(dir, 'cert.pem'), '-subj', '/CN=test',
+    '-addext', 'subjectAltName=IP:127.0.0.1'], { stdio: 'ignore' });
+  return { ca_file: join(dir, 'cert.pem'), tls: { key: readFileSync(join(dir, 'key.pem')), cert: readFileSync(join(dir, 'cert.pem')) } };
+}

@@ -2,15 +2,11 @@
 // all the ways in which an HTTP server can be slow, wrong or hostile.  What goes wrong costs
 // the request that it belongs to, says why, and the next one works.
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer as createTcpServer } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Bridge, event, initialized, json, result, serve, stream } from './bridge.mjs';
+import { Bridge, certificates, event, initialized, json, result, serve, stream } from './bridge.mjs';
 
 const sanitized = /detect|halt/.test(`${process.env.ASAN_OPTIONS}${process.env.UBSAN_OPTIONS}`);
 const TOKEN = 'Bearer sesame-open-up';
@@ -476,16 +472,6 @@ test('a big request arrives', async (t) => {
   const { bridge } = await peer(t, (q, r, m) => json(r, result(m.id, { length: m.params.arguments.text.length })));
   assert.equal((await bridge.call(1, 'tools/call', { name: 'x', arguments: { text: 'x'.repeat(9 << 20) } })).result.length, 9 << 20);
 });
-
-/** Keys and certificates of a CA and of 127.0.0.1, made by openssl. */
-async function certificates(t) {
-  const dir = await mkdtemp(join(tmpdir(), 'paddock-tls-'));
-  t.after(() => rm(dir, { recursive: true, force: true }));
-  execFileSync('openssl', ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2',
-    '-keyout', join(dir, 'key.pem'), '-out', join(dir, 'cert.pem'), '-subj', '/CN=test',
-    '-addext', 'subjectAltName=IP:127.0.0.1'], { stdio: 'ignore' });
-  return { ca_file: join(dir, 'cert.pem'), tls: { key: readFileSync(join(dir, 'key.pem')), cert: readFileSync(join(dir, 'cert.pem')) } };
-}
 
 test('a certificate that nobody vouches for is refused; one that the setup trusts is not', async (t) => {
   const { tls, ca_file } = await certificates(t);
