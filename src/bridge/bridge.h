@@ -21,6 +21,10 @@
  *    "ca_file": "/etc/ours.pem",               whom to trust, instead of the system's
  *    "proxy": "http://proxy.example:3128"}     else none, whatever the environment says
  *
+ * What the tools of a server of 2026-07-28 want repeated in header fields (x-mcp-header)
+ * is learnt from the lists of tools that pass through; a tool whose marks break the rules
+ * is taken out of them.
+ *
  * Every request is answered on the output, unless it is cancelled by
  * notifications/cancelled.  What the transport has to say about a request is a JSON-RPC
  * error with code -32603, a message for people, and

@@ -10,6 +10,7 @@
 #define BRIDGE_EXCHANGE_H
 
 #include "bridge/headers.h"
+#include "bridge/mirror.h"
 #include "bridge/output.h"
 #include "bridge/sse.h"
 
@@ -19,6 +20,7 @@ struct exchange;
 struct bridge {
     const struct bridge_setup *setup;
     struct bridge_session session;
+    struct mirrors mirrors;
     struct output output;
     CURLM *multi;
     struct curl_blob authorities; /* certificates, PEM */

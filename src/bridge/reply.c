@@ -122,13 +122,29 @@ static bool has_content_problem(struct exchange *x)
     return false;
 }
 
+/* The answer, without tools that must not be used. */
+static void pass_on(struct exchange *x, struct str text, struct message *m)
+{
+    json_t *tools = json_object_get(json_object_get(m->json, "result"), "tools");
+    size_t removed = 0;
+    if (exchange_is_modern(x) && message_is(&x->message, "tools/list"))
+        removed = mirrors_learn(&x->bridge->mirrors, tools);
+    if (!removed) {
+        output_add(&x->bridge->output, text);
+        return;
+    }
+    log_line(LOG_WARN, "%zu tools of %s are left out: their 'x-mcp-header' is not valid",
+            removed, x->bridge->setup->url.origin);
+    output_add_json(&x->bridge->output, m->json);
+}
+
 static bool take_message(struct exchange *x, struct str text, struct message *m)
 {
     if (m->kind != MESSAGE_RESPONSE) {
         output_add(&x->bridge->output, text);
     } else if (is_ours(x, m) && !x->is_answered) {
         take_version(x, m);
-        output_add(&x->bridge->output, text);
+        pass_on(x, text, m);
         x->is_answered = true;
     } else {
         log_line(LOG_WARN, "%s sent an answer that was not asked for here",

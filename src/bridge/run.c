@@ -293,6 +293,7 @@ void bridge_run(const struct bridge_setup *setup, struct str authorities)
         turn(&r);
     drop_all(&r.bridge);
     output_finish(&r.bridge.output);
+    mirrors_finish(&r.bridge.mirrors);
     buf_finish(&r.in);
     curl_multi_cleanup(r.bridge.multi);
 }

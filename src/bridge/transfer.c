@@ -235,7 +235,8 @@ static void set_request(struct exchange *x, CURL *easy)
         x->fields = headers_of_request(
                 b->setup, &b->session, "text/event-stream", buf_str(&x->events.id));
     } else {
-        x->fields = headers_of_message(b->setup, &b->session, &x->message);
+        x->fields = mirrors_add(&b->mirrors, &x->message,
+                headers_of_message(b->setup, &b->session, &x->message));
         curl_easy_setopt(easy, CURLOPT_POST, 1L);
         curl_easy_setopt(easy, CURLOPT_POSTFIELDS, x->body.data);
         curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)x->body.len);

@@ -18,6 +18,8 @@
 #define MODERN "2026-07-28"
 #define META   "io.modelcontextprotocol/"
 
+#define HEADER_MISMATCH -32020
+
 #define MAX_UNSENT   ((size_t)64 << 10) /* then it gets no more answers from us */
 #define MAX_FRAME    ((size_t)64 << 10) /* of a message, apart from the arguments */
 #define MAX_SENTENCE ((size_t)8 << 10)
@@ -35,6 +37,7 @@ struct peer_client {
     char *refused;          /* how it answered initialize, while PROBING */
     bool has_bridge;        /* it has a URL */
     bool is_renewed;        /* there was a second handshake for what is asked */
+    bool has_learnt;        /* all tools have been listed for what is asked */
     /* What is asked; NULL: nothing is. */
     client_done_fn *done;
     void *user;
@@ -146,13 +149,22 @@ static bool send_list(struct peer_client *c, const json_t *cursor)
     return request(c, "tools/list", buf_str(&params));
 }
 
-static bool send_request(struct peer_client *c)
+static bool begin_list(struct peer_client *c)
 {
-    if (*c->tool)
-        return send_call(c);
     c->tools = BUF(PEER_MAX_MESSAGE);
     c->cursors = json_array();
     return send_list(c, NULL);
+}
+
+static void end_list(struct peer_client *c)
+{
+    buf_finish(&c->tools);
+    json_decref(TAKE(c->cursors));
+}
+
+static bool send_request(struct peer_client *c)
+{
+    return *c->tool ? send_call(c) : begin_list(c);
 }
 
 /* The handshake is over.  Should nothing arrive, the end of the process is told. */
@@ -293,6 +305,12 @@ static void on_listed(struct peer_client *c, const json_t *result)
     bool more = json_is_string(next) && !is_among(c->cursors, next) && !c->tools.full &&
                 json_string_length(next) < MAX_FRAME / 8 &&
                 json_array_size(c->cursors) + 1 < CLIENT_MAX_PAGES;
+    if (!more && *c->tool) { /* the bridge knows what it wanted to know */
+        end_list(c);
+        bool asked = send_call(c);
+        (void)asked;
+        return;
+    }
     if (!more) {
         finish_list(c);
         return;
@@ -320,8 +338,7 @@ static void greet(struct peer_client *c)
 static void renew(struct peer_client *c)
 {
     c->is_renewed = true;
-    buf_finish(&c->tools);
-    json_decref(TAKE(c->cursors));
+    end_list(c);
     greet(c);
 }
 
@@ -346,6 +363,21 @@ static void on_result(struct peer_client *c, const json_t *result)
     }
 }
 
+/* A call that lacks header fields which only the schema of the tool tells; nothing was
+ * done.  The bridge adds them once it has seen the list of tools. */
+static bool lacks_fields(const struct peer_client *c, const json_t *error)
+{
+    return c->has_bridge && c->state == CALLING && !c->has_learnt &&
+           json_integer_value(json_object_get(error, "code")) == HEADER_MISMATCH;
+}
+
+static void learn(struct peer_client *c)
+{
+    c->has_learnt = true;
+    bool sent = begin_list(c);
+    (void)sent; /* its end will be told */
+}
+
 static void on_error(struct peer_client *c, const json_t *error)
 {
     struct str failure = bridge_failure(c, error);
@@ -358,6 +390,8 @@ static void on_error(struct peer_client *c, const json_t *error)
         on_refused(c, error);
     else if (c->state == PROBING)
         on_discovered(c, NULL);
+    else if (lacks_fields(c, error))
+        learn(c);
     else if (is_lost && !c->is_renewed)
         renew(c);
     else if (is_lost)
@@ -494,7 +528,7 @@ bool client_ask(struct peer_client *c, const struct client_request *r,
         return false;
     c->done = done;
     c->user = user;
-    c->is_renewed = false;
+    c->is_renewed = c->has_learnt = false;
     c->tool = str_copy(r->tool);
     c->arguments = str_copy(r->arguments);
     c->trace = str_copy(r->trace);

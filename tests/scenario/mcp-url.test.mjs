@@ -7,7 +7,7 @@ import { createServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { McpServer, createMcpHandler } from '@modelcontextprotocol/server';
+import { McpServer, createMcpHandler, fromJsonSchema } from '@modelcontextprotocol/server';
 import { Bridge, certificates, event, initialized, json, result, serve as serveHttp, stream } from './bridge.mjs';
 import { isRefusal, kinds, serve, workspace } from './workspace.mjs';
 
@@ -41,6 +41,10 @@ async function sdk2(t, legacy = 'reject') {
   const handler = createMcpHandler(({ era }) => {
     const server = new McpServer({ name: 'sdk2', version: '1' });
     server.registerTool('era', { description: 'Which era is this?' }, () => ({ content: [{ type: 'text', text: `era ${era}` }] }));
+    const inputSchema = { type: 'object', required: ['place'],
+      properties: { place: { type: 'string', 'x-mcp-header': 'Place' }, level: { type: 'integer', 'x-mcp-header': 'Level' } } };
+    server.registerTool('where', { description: 'Repeats its place.', inputSchema: fromJsonSchema(inputSchema) },
+      ({ place }) => ({ content: [{ type: 'text', text: `at ${place}` }] }));
     return server;
   }, { legacy });
   return serveHttp(t, async (request, response, message) => {
@@ -107,6 +111,26 @@ test('a server that refuses the handshake is asked as 2026-07-28 has it', async 
   const { mcp } = await world(t, { sdk2: { url, policy: 'keep_alive = 60' } });
   for (let i = 0; i < 2; i++) assert.equal((await mcp('sdk2', 'era')).text, 'era modern');
   assert.equal(seen.filter((s) => s.message?.method === 'initialize').length, 1);
+});
+
+test('what a tool wants repeated in header fields is learnt, and repeated', async (t) => {
+  const { url, seen } = await sdk2(t);
+  const { mcp } = await world(t, { sdk2: { url, policy: 'keep_alive = 60' } });
+  for (const place of ['here', 'überall', '=?base64?x?=', ' a\nMcp-Name: b'])
+    assert.equal((await mcp('sdk2', 'where', { place, level: 3 })).text, `at ${place}`);
+  const calls = seen.filter((s) => s.message?.method === 'tools/call').map((s) => s.headers);
+  assert.deepEqual(calls.map((h) => h['mcp-param-place']), [undefined, 'here', '=?base64?w7xiZXJhbGw=?=',
+    '=?base64?PT9iYXNlNjQ/eD89?=', '=?base64?IGEKTWNwLU5hbWU6IGI?=']);
+  assert.ok(calls.slice(1).every((h) => h['mcp-param-level'] === '3'));
+});
+
+test('a tool whose marks break the rules is left out', async (t) => {
+  const tool = (name, property) => ({ name, inputSchema: { type: 'object', properties: { a: property } } });
+  const { url } = await serveHttp(t, (q, r, m) => json(r, result(m.id, { resultType: 'complete', ttlMs: 0, cacheScope: 'private',
+    tools: [tool('good', { type: 'string', 'x-mcp-header': 'A' }), tool('bad', { type: 'string', 'x-mcp-header': 'A: b' })] })));
+  const bridge = new Bridge(t, { url });
+  assert.deepEqual((await bridge.call(1, 'tools/list', { _meta: modern })).result.tools.map((one) => one.name), ['good']);
+  assert.match(bridge.stderr, /1 tools of http.* are left out/);
 });
 
 /** What /proc tells of the processes whose program is paddock-bridge and whose parent is `pid`. */

@@ -2,6 +2,7 @@
 
 #include "bridge/bridge.h"
 #include "bridge/headers.h"
+#include "bridge/mirror.h"
 
 #include <stdio.h>
 
@@ -263,6 +264,81 @@ static void test_fields_of_messages(void **state UNUSED)
     }
 }
 
+/* "NAME=value|" of each field for a call with these arguments, after this schema. */
+static void mirror(const char *schema, const char *arguments, struct buf *out)
+{
+    struct error err;
+    struct mirrors mirrors = { NULL };
+    struct message m;
+    auto_buf list = BUF(4096), call = BUF(4096);
+    json_auto_t *tools = NULL;
+    buf_addf(&list, "[{\"name\":\"t\",\"inputSchema\":%s},{\"name\":\"u\"}]", schema);
+    buf_addf(&call,
+            "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{"
+            "\"name\":\"t\",\"arguments\":%s," META "}}",
+            arguments);
+    assert_true(json_parse(buf_str(&list), &tools, &err));
+    assert_true(message_parse(buf_str(&call), &m, &err));
+    buf_clear(out);
+    size_t removed = mirrors_learn(&mirrors, tools);
+    assert_int_equal(json_array_size(tools), 2 - removed);
+    buf_add(out, removed ? STR("removed") : STR(""));
+    struct curl_slist *fields = mirrors_add(&mirrors, &m, NULL);
+    for (const struct curl_slist *at = fields; at; at = at->next)
+        buf_addf(out, "%s|", at->data + strlen("Mcp-Param-"));
+    curl_slist_free_all(fields);
+    message_finish(&m);
+    mirrors_finish(&mirrors);
+}
+
+#define P(properties) "{'type':'object','properties':{" properties "}}"
+#define R             "'type':'string','x-mcp-header':'R'"
+
+static void test_mirrors(void **state UNUSED)
+{
+    static const struct {
+        const char *schema, *arguments, *want;
+    } cases[] = {
+        { P("'a':{" R "}"), "{'a':'x y'}", "R: x y|" },
+        { P("'a':{" R "}"), "{'a':' x\\r\\nB: c'}", "R: =?base64?IHgNCkI6IGM=?=|" },
+        { P("'a':{" R "}"), "{'b':'x'}", "" },
+        { P("'a':{" R "}"), "{'a':null}", "" },
+        { P("'a':{" R "}"), "{'a':{'b':1}}", "" },
+        { P("'a':{" R "}"), "[]", "" },
+        { P("'a':{'type':'integer','x-mcp-header':'N'}"), "{'a':-7}", "N: -7|" },
+        { P("'a':{'type':'boolean','x-mcp-header':'N'}"), "{'a':true}", "N: true|" },
+        { P("'a':" P("'b':{" R "}")), "{'a':{'b':'x'}}", "R: x|" },
+        { P("'properties':" P("'b':{" R "}")), "{'properties':{'b':'x'}}", "R: x|" },
+        { P("'x-mcp-header':{'type':'string'}"), "{'x-mcp-header':'x'}", "" },
+        { P("'a':{'default':{'x-mcp-header':'R'}}"), "{'a':'x'}", "" },
+        { P("'a':{'type':'number','x-mcp-header':'R'}"), "{'a':1}", "removed" },
+        { P("'a':{'type':['string'],'x-mcp-header':'R'}"), "{'a':'x'}", "removed" },
+        { P("'a':{'x-mcp-header':'R'}"), "{'a':'x'}", "removed" },
+        { P("'a':{'type':'string','x-mcp-header':''}"), "{'a':'x'}", "removed" },
+        { P("'a':{'type':'string','x-mcp-header':'A: b'}"), "{'a':'x'}", "removed" },
+        { P("'a':{'type':'string','x-mcp-header':'A\\r\\n'}"), "{'a':'x'}", "removed" },
+        { P("'a':{'type':'string','x-mcp-header':7}"), "{'a':'x'}", "removed" },
+        { P("'a':{" R "},'b':{'type':'string','x-mcp-header':'r'}"), "{'a':'x'}",
+                "removed" },
+        { P("'a':{'type':'array','items':{" R "}}"), "{'a':['x']}", "removed" },
+        { P("'a':{'anyOf':[{" R "}]}"), "{'a':'x'}", "removed" },
+        { "{'$defs':" P("'a':{" R "}") "}", "{'a':'x'}", "removed" },
+        { "{'type':'string','x-mcp-header':'R'}", "{}", "removed" },
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        auto_buf out = BUF(1000);
+        auto_free char *schema = xstrdup(cases[i].schema);
+        auto_free char *arguments = xstrdup(cases[i].arguments);
+        for (char *at = schema; (at = strchr(at, '\''));)
+            *at = '"';
+        for (char *at = arguments; (at = strchr(at, '\''));)
+            *at = '"';
+        mirror(schema, arguments, &out);
+        if (!str_is(buf_str(&out), cases[i].want))
+            fail_msg("%s: '%.*s'", cases[i].schema, STR_ARG(buf_str(&out)));
+    }
+}
+
 static void test_messages(void **state UNUSED)
 {
     static const struct {
@@ -309,6 +385,7 @@ int main(void)
         cmocka_unit_test(test_setups),
         cmocka_unit_test(test_secrets_are_hidden),
         cmocka_unit_test(test_fields_of_messages),
+        cmocka_unit_test(test_mirrors),
         cmocka_unit_test(test_messages),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
