@@ -428,14 +428,14 @@ static bool are_too_many_calls(struct door_line *r, struct buf *why)
 {
     if (r->rests)
         buf_add(why, STR("the call is over"));
-    else if (r->call_count >= DOOR_MAX_CALLS)
-        buf_addf(why, "%zu calls of tools run already; wait for one to end",
-                r->call_count);
     else if (r->requests > DOOR_MAX_REQUESTS)
         buf_addf(why, "no call makes more than %d requests", DOOR_MAX_REQUESTS);
     else if (r->argument_bytes > DOOR_MAX_BYTES)
         buf_addf(why, "no more than %zu bytes of arguments are taken in one call",
                 DOOR_MAX_BYTES);
+    else if (r->call_count >= DOOR_MAX_CALLS)
+        buf_addf(why, "%zu calls of tools run already; wait for one to end",
+                r->call_count);
     return why->len;
 }
 

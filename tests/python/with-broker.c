@@ -15,7 +15,7 @@
 #define BROKER_FD  4
 #define TIMEOUT_MS 60000
 #define BEAT_MS    20
-#define HELD_UP_MS 2000 /* a machine that is busy is no fault of ours */
+#define HELD_UP_MS 8000 /* what waits for a snippet waits until its time is up, 10 s */
 
 extern char **environ;
 

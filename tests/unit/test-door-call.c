@@ -470,6 +470,30 @@ static void test_too_many(void **state UNUSED)
     end(&f);
 }
 
+/* Of one end, so that all that is said comes to one place. */
+static void test_flood(void **state UNUSED)
+{
+    static const char json[] = "{\"call\":\"box\",\"tool\":\"get\",\"bytes\":100}";
+    struct fixture f;
+    int ends[2];
+    char heard[4096];
+    ssize_t n = 0;
+    begin(&f);
+    foreign_pair(ends);
+    for (int i = 0; i <= DOOR_MAX_REQUESTS; i++) {
+        ask_raw(&f, json, &ends[1], 1);
+        if (i >= DOOR_MAX_CALLS)
+            n = recv(ends[0], heard, sizeof(heard) - 1, MSG_DONTWAIT);
+    }
+    assert_true(n > 0);
+    heard[n] = '\0';
+    assert_string_equal(heard, "{\"failed\":\"no call makes more than 20000 requests\"}");
+    assert_int_equal(f.peers.all, 0);
+    close(ends[0]);
+    close(ends[1]);
+    end(&f);
+}
+
 static void test_no_servers(void **state UNUSED)
 {
     struct fixture f;
@@ -577,6 +601,7 @@ int main(void)
         cmocka_unit_test(test_called_off),
         cmocka_unit_test(test_idle),
         cmocka_unit_test(test_too_many),
+        cmocka_unit_test(test_flood),
         cmocka_unit_test(test_no_servers),
         cmocka_unit_test(test_malformed),
         cmocka_unit_test(test_descriptors),
