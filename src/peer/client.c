@@ -190,7 +190,7 @@ static void on_greeted(struct peer_client *c, const json_t *result)
     if (!is_legacy(version)) {
         auto_buf text = BUF(MAX_SENTENCE);
         buf_add(&text, STR("wants to speak a version of MCP that is not known: '"));
-        peer_add_text(version, MAX_VERSION, &text);
+        peer_add_text(version, MAX_VERSION, PEER_ONE_LINE, &text);
         buf_addc(&text, '\'');
         give_up(c, buf_str(&text));
         return;
@@ -218,7 +218,7 @@ static void describe_error(
         buf_add(out, STR("gave no answer: "));
     else
         buf_addf(out, "answered with error %" JSON_INTEGER_FORMAT ": ", code);
-    peer_add_text(json_get_str(error, "message", STR("")), MAX_SAID, out);
+    peer_add_text(json_get_str(error, "message", STR("")), MAX_SAID, PEER_INDENTED, out);
 }
 
 /* Many a newer server refuses initialize because it does not know it, or because what
@@ -258,7 +258,7 @@ static void on_called(struct peer_client *c, const json_t *result)
                            "and there is nobody here to give it"));
     } else if (!str_is(type, "complete")) {
         buf_add(&text, STR("answered with a result of a type that is not known: '"));
-        peer_add_text(type, MAX_VERSION, &text);
+        peer_add_text(type, MAX_VERSION, PEER_ONE_LINE, &text);
         buf_addc(&text, '\'');
     }
     answer(c, text.len ? NULL : result, buf_str(&text));
@@ -451,7 +451,7 @@ static void on_unreadable(struct peer_client *c, struct str line, const struct e
         return;
     auto_buf text = BUF(MAX_SENTENCE);
     buf_add(&text, STR("sent an answer that cannot be read: "));
-    peer_add_text(str_of(err->message), MAX_SAID, &text);
+    peer_add_text(str_of(err->message), MAX_SAID, PEER_ONE_LINE, &text);
     give_up(c, buf_str(&text));
 }
 
@@ -496,9 +496,7 @@ static void on_too_long(void *user)
 
 static void on_ended(void *user, struct str how)
 {
-    auto_buf text = BUF(MAX_SENTENCE);
-    peer_add_text(how, MAX_SENTENCE - 8, &text);
-    give_up(user, buf_str(&text));
+    give_up(user, how);
 }
 
 static const struct link_events events = { on_line, on_too_long, on_ended };

@@ -1,6 +1,7 @@
 #include "peer/link.h"
 
 #include "broker/collect.h"
+#include "peer/message.h"
 #include "peer/peers.h"
 
 #include <errno.h>
@@ -16,6 +17,7 @@
 #define KEEP_HEAD  ((size_t)1 << 10) /* of stderr */
 #define KEEP_TAIL  ((size_t)2 << 10)
 #define SHOW_BYTES ((size_t)1500) /* of that */
+#define MAX_SHOWN  ((size_t)6000) /* the same as it is shown */
 
 struct peer_link {
     struct peer_link *next;
@@ -102,8 +104,8 @@ static void add_last_words(struct peer_link *l, struct buf *out)
         return;
     if (text.len > SHOW_BYTES)
         text = str_from(text, text.len - SHOW_BYTES);
-    buf_add(out, STR("; the last of its stderr:\n"));
-    buf_add(out, text);
+    buf_add(out, STR("; the last of its stderr:" PEER_INDENTED));
+    peer_add_text(text, MAX_SHOWN, PEER_INDENTED, out);
 }
 
 /* Once. */
@@ -112,7 +114,7 @@ static void tell_end(struct peer_link *l)
     const struct link_events *events = TAKE(l->events);
     if (!events)
         return;
-    auto_buf how = BUF(sizeof(l->how) + SHOW_BYTES + 64);
+    auto_buf how = BUF(sizeof(l->how) + MAX_SHOWN + 64);
     buf_add(&how, l->how[0] ? str_of(l->how) : STR("closed its input or output"));
     add_last_words(l, &how);
     events->ended(l->user, buf_str(&how));

@@ -28,7 +28,7 @@ struct link_events {
     void (*line)(void *user, struct str line);
     void (*too_long)(void *user); /* a line was, and is skipped; once for each */
     /* It will say nothing more.  `how`: "exited with status 3", and what it wrote last on
-     * stderr. */
+     * stderr, cleaned. */
     void (*ended)(void *user, struct str how);
 };
 

@@ -112,7 +112,7 @@ static bool is_hidden(uint32_t code)
            (code >= 0xe0000 && code <= 0xe007f);
 }
 
-void peer_add_text(struct str text, size_t max, struct buf *out)
+void peer_add_text(struct str text, size_t max, const char *newline, struct buf *out)
 {
     size_t end = out->len + max;
     while (text.len) {
@@ -121,6 +121,8 @@ void peer_add_text(struct str text, size_t max, struct buf *out)
         struct str shown = str_sub(text, 0, len);
         if (!len || is_hidden(code))
             shown = STR("\xef\xbf\xbd");
+        else if (code == '\n')
+            shown = str_of(newline);
         if (out->len + shown.len > end) {
             buf_add(out, STR("..."));
             return;

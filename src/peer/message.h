@@ -39,11 +39,17 @@ void peer_message_read(const json_t *value, struct peer_message *out);
 /* Whether the bytes of a line that cannot be parsed look like the answer to `id`. */
 bool peer_line_answers(struct str line, json_int_t id);
 
+/* What becomes of a newline: it stays, it cannot begin a line of its own at the margin,
+ * where ours begin, or there is none. */
+#define PEER_LINES    "\n"
+#define PEER_INDENTED "\n  "
+#define PEER_ONE_LINE " "
+
 /*
  * Append outside text as a reader may see it: UTF-8, without control characters other
- * than newline and tab, and without those that turn the direction of text; `max` bytes at
- * most, and "..." if that was not all.
+ * than newline (as above) and tab, and without those that turn the direction of text;
+ * `max` bytes at most, and "..." if that was not all.
  */
-void peer_add_text(struct str text, size_t max, struct buf *out);
+void peer_add_text(struct str text, size_t max, const char *newline, struct buf *out);
 
 #endif

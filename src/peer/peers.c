@@ -110,7 +110,7 @@ static bool is_listing(const struct peer_call *c)
 static void name_server(struct peer_call *c)
 {
     buf_add(&c->text, STR("the MCP server '"));
-    peer_add_text(str_of(c->server), MAX_NAME, &c->text);
+    peer_add_text(str_of(c->server), MAX_NAME, PEER_ONE_LINE, &c->text);
     buf_add(&c->text, STR("' "));
 }
 
@@ -139,7 +139,7 @@ static void time_out(struct peer_call *c)
         buf_add(&c->text, STR("has not listed its tools"));
     } else {
         buf_add(&c->text, STR("has not answered '"));
-        peer_add_text(str_of(c->tool), MAX_NAME, &c->text);
+        peer_add_text(str_of(c->tool), MAX_NAME, PEER_ONE_LINE, &c->text);
         buf_addc(&c->text, '\'');
     }
     buf_add(&c->text, STR(" within the time limit (timeout) of "));

@@ -42,7 +42,8 @@ static void leave_out(
 {
     begin_note(&p->notes);
     buf_addf(&p->notes, "%s (", what);
-    peer_add_text(json_get_str(from, "mimeType", STR("no type")), MAX_NAME, &p->notes);
+    peer_add_text(json_get_str(from, "mimeType", STR("no type")), MAX_NAME, PEER_ONE_LINE,
+            &p->notes);
     buf_addf(&p->notes, ", %zu bytes of base64) is left out: it is no text]\n",
             json_get_str(from, data_key, STR("")).len);
 }
@@ -61,10 +62,11 @@ static void add_label(struct parts *p, const char *what, const json_t *resource)
     struct str type = json_get_str(resource, "mimeType", STR(""));
     begin_part(p);
     buf_addf(&p->text, "%s ", what);
-    peer_add_text(json_get_str(resource, "uri", STR("without a URI")), MAX_URI, &p->text);
+    peer_add_text(json_get_str(resource, "uri", STR("without a URI")), MAX_URI,
+            PEER_ONE_LINE, &p->text);
     if (type.len) {
         buf_add(&p->text, STR(" ("));
-        peer_add_text(type, MAX_NAME, &p->text);
+        peer_add_text(type, MAX_NAME, PEER_ONE_LINE, &p->text);
         buf_addc(&p->text, ')');
     }
 }
@@ -108,7 +110,7 @@ static void add_block(struct parts *p, const json_t *block)
     } else {
         begin_note(&p->notes);
         buf_add(&p->notes, STR("content of an unknown type is left out: '"));
-        peer_add_text(type, MAX_NAME, &p->notes);
+        peer_add_text(type, MAX_NAME, PEER_ONE_LINE, &p->notes);
         buf_add(&p->notes, STR("']\n"));
     }
 }
@@ -156,7 +158,7 @@ void mcp_reply_write(const json_t *result, struct buf *text, json_t **images)
 static void write_quoted(struct str outside, size_t max, struct buf *out)
 {
     auto_buf shown = BUF(max + 4);
-    peer_add_text(outside, max, &shown);
+    peer_add_text(outside, max, PEER_LINES, &shown);
     json_write_text(buf_str(&shown), out);
 }
 
@@ -174,7 +176,7 @@ static void list_tool(const json_t *tool, struct buf *out)
     if (schema) {
         json_write(schema, &json);
         buf_add(out, STR("\n  arguments: "));
-        peer_add_text(buf_str(&json), MCP_MAX_SCHEMA, out);
+        peer_add_text(buf_str(&json), MCP_MAX_SCHEMA, PEER_ONE_LINE, out);
     }
     buf_addc(out, '\n');
 }

@@ -31,8 +31,10 @@ static void check_message(const json_t *value)
 /* What is shown of it is text, and not more than was asked for. */
 static void check_text(struct str line)
 {
-    auto_buf shown = BUF(MAX_TEXT + 3);
-    peer_add_text(line, MAX_TEXT, &shown);
+    auto_buf shown = BUF(MAX_TEXT + 3), one = BUF(MAX_TEXT + 3);
+    peer_add_text(line, MAX_TEXT, PEER_ONE_LINE, &one);
+    assert(!one.full && !str_count(buf_str(&one), '\n'));
+    peer_add_text(line, MAX_TEXT, PEER_INDENTED, &shown);
     assert(!shown.full && utf8_valid(buf_str(&shown)));
     for (size_t i = 0; i < shown.len; i++)
         assert((unsigned char)shown.data[i] >= 0x20 || strchr("\n\t", shown.data[i]));

@@ -45,6 +45,7 @@ static void test_round_trip(void **state UNUSED)
         "[shell.x]\nmode = \"deny\"\nallow = [\n'a',\n'b\\s']\nenv = { pass = ['A'] }\n",
         "[mcp.box]\ndescription = \"a\\nb\"\ntools = { 'get_.*' = true }\n[mcp.cup]\n",
         "[mcp.box]\nkeep_alive = 5\nvariables = ['A']\nnetwork = false\n"
+        "sandbox = \"workspace\"\n"
         "[mcp.box.arguments]\n'a.*' = { r = 'x\\s', \"a b\" = '' }\nb = {}\n",
         "[filesystem.guards]\n\"/it's/\" = \"allow\"\n\"/\\\"/\" = \"allow\"\n",
         "[audit_log]\npath = \"/var/log/paddock.jsonl\"\n",

@@ -202,6 +202,11 @@ static void test_errors(void **state UNUSED)
         { "[mcp.box]\ncommand = \"x\"\n", "2: [mcp.box] command: unknown key" },
         { "[mcp.box]\nkeepalive = 3\n",
                 "2: [mcp.box] keepalive: unknown key; did you mean 'keep_alive'?" },
+        { "[mcp.box]\nnetwork = false\n", "1: [mcp.box] network: false needs sandbox = "
+                                          "\"workspace\", which holds it" },
+        { "[shell.sh]\nmode = \"allow\"\nsandbox = \"none\"\nnetwork = false\n",
+                "1: [shell.sh] network: false needs sandbox = \"workspace\", which holds "
+                "it" },
         { "[mcp.box]\nkeep_alive = -1\n",
                 "2: [mcp.box] keep_alive: must be from 0 to 86400, not -1" },
         { "[mcp.box]\nkeep_alive = 1.5\n",
@@ -359,7 +364,7 @@ static void test_sections(void **state UNUSED)
     open_world(&w);
     struct policy *p = load_text(&w,
             EMPTY
-            "[shell.make]\nmode = \"allow\"\nsandbox = \"none\"\nnetwork = false\n"
+            "[shell.make]\nmode = \"allow\"\nsandbox = \"none\"\n"
             "arg_paths = \"none\"\nwritable_paths = [\"~/.cache\"]\n"
             "[shell.make.env]\ndefault = \"snapshot\"\npass = [\"x_.*\"]\n"
             "[mcp.box]\ndescription = \"d\"\ntools = { a = true, \"b.*\" = false }\n"
@@ -374,7 +379,7 @@ static void test_sections(void **state UNUSED)
     assert_int_equal(make->sandbox, SANDBOX_NONE);
     assert_int_equal(make->arg_paths, ARG_PATHS_NONE);
     assert_int_equal(make->env.fallback, ENV_SNAPSHOT);
-    assert_false(make->network || make->command_given);
+    assert_true(make->network && !make->command_given);
     assert_true(str_eq(make->writable[0].path, in_world(&w, "home/.cache")));
     assert_int_equal(
             pyre_match(make->env.pass.items[0].pattern, PYRE_FULLMATCH, STR("X_1")),

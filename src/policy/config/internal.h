@@ -85,6 +85,10 @@ conf_reader conf_sandbox;      /* enum policy_sandbox */
 MUST_CHECK bool conf_count(struct conf *c, const char *section,
         const struct toml_item *item, int64_t min, int64_t max, int64_t *out);
 
+/* Without a sandbox nobody holds `network = false`: false, and a mistake. */
+MUST_CHECK bool conf_network(struct conf *c, const char *section, struct origin at,
+        bool network, enum policy_sandbox sandbox);
+
 /* A table with a mode has to say which. */
 MUST_CHECK bool conf_has_mode(
         struct conf *c, const char *section, const struct toml_item *item);

@@ -117,7 +117,8 @@ static bool read_mcp(
     if (!item->key.len || memchr(item->key.data, 0, item->key.len))
         return conf_fail(c, item->origin, section, STR(""),
                 "the name of a server is empty or has a NUL");
-    if (!conf_section(c, section, item, keys, ARRAY_LEN(keys), mcp))
+    if (!conf_section(c, section, item, keys, ARRAY_LEN(keys), mcp) ||
+            !conf_network(c, section, item->origin, mcp->network, mcp->sandbox))
         return false;
     warn_useless(c, mcp);
     return true;

@@ -111,6 +111,15 @@ static void warn_useless(struct conf *c, const struct policy_shell *shell)
                 STR_ARG(shell->name));
 }
 
+bool conf_network(struct conf *c, const char *section, struct origin at, bool network,
+        enum policy_sandbox sandbox)
+{
+    if (network || sandbox != SANDBOX_NONE)
+        return true;
+    return conf_fail(c, at, section, STR("network"),
+            "false needs sandbox = \"workspace\", which holds it");
+}
+
 static bool read_shell(
         struct conf *c, const char *parent, const struct toml_item *item, void *to)
 {
@@ -134,7 +143,8 @@ static bool read_shell(
         .network = true,
         .origin = item->origin };
     if (!conf_section(c, section, item, keys, ARRAY_LEN(keys), shell) ||
-            !conf_has_mode(c, section, item))
+            !conf_has_mode(c, section, item) ||
+            !conf_network(c, section, item->origin, shell->network, shell->sandbox))
         return false;
     warn_useless(c, shell);
     return shell->command_given || default_command(c, section, item, shell);
