@@ -340,7 +340,7 @@ static void test_url_without_network(void **state UNUSED)
     struct definitions d;
     open_definitions(&d);
     put_url(&d, "/ca.pem");
-    load_definitions(&d, "[mcp.box]\nnetwork = false\n" BOX);
+    load_definitions(&d, "[mcp.box]\nnetwork = false\nsandbox = \"workspace\"\n" BOX);
     assert_int_equal(d.all.count, 0);
     assert_true(is_warned(&d, "has a \"url\", and its section [mcp.box] says network = "
                               "false"));
