@@ -101,7 +101,7 @@ static struct place find(const struct array *a, int64_t index)
     if (guess < a->leaf_count && offset < a->leaves[guess]->count &&
             a->leaves[guess]->cells[offset].index == index)
         return (struct place){ guess, offset, true };
-    if (index >= array_end(a)) {
+    if (!a->leaf_count || index >= array_end(a)) {
         size_t last = a->leaf_count ? a->leaf_count - 1 : 0;
         return (struct place){ last, a->leaf_count ? a->leaves[last]->count : 0, false };
     }

@@ -198,7 +198,9 @@ struct array_item {
     struct word *key; /* [key]=value; NULL: the next index */
     struct arith_expr *key_arith;
     struct word *value;
-    bool append; /* [key]+=value */
+    struct word *braced; /* [key]=value as one word, if it has braces: of an indexed array
+                            it is that word, brace-expanded; else NULL */
+    bool append;         /* [key]+=value */
 };
 
 struct assign {

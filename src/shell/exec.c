@@ -86,6 +86,7 @@ static int exec_subshell(struct shell *sh, const struct node *n)
     int status = exec_end_subshell(sub);
     shell_free(sub);
     exec_leave(sh);
+    exec_set_pipe_status(sh, status);
     return exec_finish(sh, status);
 }
 
@@ -205,7 +206,7 @@ static int exec_for_arith(struct shell *sh, const struct node *n)
     exec_position(sh, n, n->source);
     int64_t value;
     if (!eval_part(sh, n->arith_loop.init, 0, &value))
-        return exec_finish(sh, 1);
+        return sh->flow == FLOW_NONE ? exec_finish(sh, 1) : sh->status;
     int status = 0;
     sh->loop_depth++;
     while (budget_spend(sh->budget, 1)) {
@@ -364,7 +365,10 @@ static int exec_arith(struct shell *sh, const struct node *n)
     int64_t value = 0;
     bool ok = expand_arith_in(sh, n->arith, "((: ", &value);
     arena_rewind(sh->arena, mark);
-    return exec_finish(sh, ok && value ? 0 : 1);
+    if (!ok && sh->flow != FLOW_NONE)
+        return sh->status;
+    exec_set_pipe_status(sh, !(ok && value));
+    return exec_finish(sh, !(ok && value));
 }
 
 static int define_function(struct shell *sh, const struct node *n)

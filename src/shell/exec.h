@@ -38,6 +38,7 @@ char *exec_search_path(struct shell *sh, const char *name, bool executable);
 static inline void exec_position(
         struct shell *sh, const struct node *n, struct str command)
 {
+    sh->is_miscalculated = false;
     if (sh->in_trap)
         return;
     sh->line = n->pos.line;
@@ -46,6 +47,9 @@ static inline void exec_position(
 
 /* A command that `set -e` and the ERR trap look at has ended; returns sh->status. */
 int exec_finish(struct shell *sh, int status);
+
+/* PIPESTATUS of a command that is no pipeline. */
+void exec_set_pipe_status(struct shell *sh, int status);
 
 int exec_simple(struct shell *sh, const struct node *n);
 int exec_pipeline(struct shell *sh, const struct node *n);

@@ -28,6 +28,7 @@ static bool eval_fail(struct eval *ev, const char *what, struct str token)
     struct str text = ev->text;
     while (text.len && (text.data[0] == ' ' || text.data[0] == '\n'))
         text = str_from(text, 1);
+    ev->sh->is_miscalculated = true;
     shell_err(ev->sh, "%s%.*s: %s (error token is \"%.*s\")", ev->context, STR_ARG(text),
             what, STR_ARG(token));
     ev->sh->status = 1;
@@ -338,6 +339,7 @@ static bool eval_text(struct eval *ev, struct str text, int64_t *out)
     if (parse_arith(inner.text, ev->arena, &tree, &err))
         return eval(&inner, tree, out);
     shell_err(ev->sh, "%s%s", ev->context, err.message);
+    ev->sh->is_miscalculated = true;
     ev->sh->status = 1;
     return false;
 }

@@ -113,6 +113,27 @@ static bool assign_scalar(struct shell *sh, const struct assign *a, struct arena
            expand_set(sh, &to, value, a->flags & ASSIGN_APPEND, arena);
 }
 
+const struct word *expand_without_tilde(const struct word *w, struct arena *arena)
+{
+    bool has_tilde = false;
+    for (size_t i = 0; !w->is_literal && i < w->count; i++)
+        has_tilde |= w->parts[i].type == PART_TILDE;
+    if (!has_tilde)
+        return w;
+    struct word *copy = arena_alloc(arena, sizeof(*copy));
+    *copy = *w;
+    copy->parts = arena_alloc(arena, w->count * sizeof(*copy->parts));
+    for (size_t i = 0; i < w->count; i++) {
+        struct part *part = &copy->parts[i];
+        *part = w->parts[i];
+        if (part->type != PART_TILDE)
+            continue;
+        part->type = PART_TEXT;
+        part->text = str_of(arena_printf(arena, "~%.*s", STR_ARG(part->text)));
+    }
+    return copy;
+}
+
 /* One element to be set. */
 struct element {
     struct str value, key;
@@ -149,7 +170,9 @@ static bool add_keyed(struct elements *list, const struct array_item *item)
     struct element *el = add_element(list);
     el->has_key = true;
     el->append = item->append;
-    if (!expand_string(list->sh, item->value, list->arena, &el->value))
+    const struct word *value =
+            list->is_assoc ? expand_without_tilde(item->value, list->arena) : item->value;
+    if (!expand_string(list->sh, value, list->arena, &el->value))
         return false;
     if (list->is_assoc)
         return expand_string(list->sh, item->key, list->arena, &el->key);
@@ -158,10 +181,15 @@ static bool add_keyed(struct elements *list, const struct array_item *item)
 
 /* Words without keys: the next indexes; key and value in turn for an associative array.
  */
-static bool add_words(struct elements *list, const struct word *w)
+static bool add_words(struct elements *list, const struct word *w, bool is_braced)
 {
     struct fields fields = { 0 };
-    if (!expand_word(list->sh, w, list->arena, &fields))
+    uint64_t set = list->sh->set;
+    if (is_braced) /* what looks like an assignment is no pattern */
+        list->sh->set |= SET_NOGLOB;
+    bool ok = expand_word(list->sh, w, list->arena, &fields);
+    list->sh->set = set;
+    if (!ok)
         return false;
     for (size_t i = 0; i < fields.count; i++) {
         struct str text = str_of(fields.items[i]);
@@ -184,7 +212,11 @@ static bool collect(struct elements *list, const struct assign *a)
 {
     for (size_t i = 0; i < a->item_count; i++) {
         const struct array_item *item = &a->items[i];
-        if (item->key ? !add_keyed(list, item) : !add_words(list, item->value))
+        const struct word *words = item->key ? item->braced : item->value;
+        bool keyed = item->key && (list->is_assoc || !words);
+        if (!keyed && list->is_assoc)
+            words = expand_without_tilde(words, list->arena);
+        if (keyed ? !add_keyed(list, item) : !add_words(list, words, item->key))
             return false;
     }
     return true;
@@ -198,6 +230,12 @@ static bool set_elements(struct elements *list, struct str name)
         struct operand to = { .name = name, .has_index = true, .key = el->key };
         to.is_assoc = list->is_assoc;
         to.index = el->has_key ? el->index : next;
+        if (!to.is_assoc && to.index < 0 &&
+                to.index + vars_end(list->sh->vars, name) < 0) {
+            shell_err(list->sh, "[%lld]=%.*s: bad array subscript", (long long)to.index,
+                    STR_ARG(el->value)); /* and the others are set */
+            continue;
+        }
         if (!budget_spend(list->sh->budget, 1) ||
                 !expand_set(list->sh, &to, el->value, el->append, list->arena))
             return false;

@@ -175,6 +175,12 @@ static bool slice(size_t count, int64_t offset, bool has_length, int64_t length,
     return true;
 }
 
+static bool too_short(struct shell *sh, int64_t length)
+{
+    sh->is_miscalculated = true;
+    return expand_fail(sh, "%lld: substring expression < 0", (long long)length);
+}
+
 /* ${@:0} begins with $0. */
 static bool add_zeroth(struct expansion *e, struct operand *o)
 {
@@ -229,7 +235,7 @@ static bool slice_list(struct expansion *e, struct operand *o, int64_t offset,
     else
         offset = position_in_map(o, offset);
     if (has_length && length < 0 && (o->is_positional || offset < (int64_t)o->count))
-        return expand_fail(e->sh, "%lld: substring expression < 0", (long long)length);
+        return too_short(e->sh, length);
     slice(o->count, offset, has_length, length, &from, &n);
     o->items += from;
     o->count = n;
@@ -248,7 +254,7 @@ static bool apply_substring(struct expansion *e, const struct param *p, struct o
         return slice_list(e, o, offset, p->length, length);
     size_t from, n;
     if (!slice(utf8_count(o->text), offset, p->length, length, &from, &n))
-        return expand_fail(e->sh, "%lld: substring expression < 0", (long long)length);
+        return too_short(e->sh, length);
     o->text = str_from(o->text, utf8_offset(o->text, from));
     o->text = str_sub(o->text, 0, utf8_offset(o->text, n));
     return true;

@@ -312,6 +312,10 @@ static bool describe(struct expansion *e, struct operand *o)
 {
     if (o->is_positional)
         return describe_positional(e, o);
+    if (!o->is_list && !var_name_is_valid(o->name)) { /* $1, $? */
+        o->text = STR("");
+        return true;
+    }
     if (!o->is_list)
         return describe_scalar(e, o, &o->text);
     o->is_list = false;

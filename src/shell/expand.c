@@ -209,3 +209,12 @@ bool expand_redirect_target(
     *out = str_of(fields.items[0]);
     return true;
 }
+
+int expand_exit_status(const struct shell *sh)
+{
+    const struct frame *top = sh->frame;
+    while (top && top->parent)
+        top = top->parent;
+    bool is_text = sh->is_fresh && !(top && top->is_file);
+    return is_text && !(sh->set & SET_ERREXIT) ? 127 : 1;
+}

@@ -25,6 +25,9 @@ struct fields {
 MUST_CHECK bool expand_word(
         struct shell *sh, const struct word *w, struct arena *arena, struct fields *out);
 
+/* The word with each ~ as it is written: an associative array's keys and values. */
+const struct word *expand_without_tilde(const struct word *w, struct arena *arena);
+
 /* No braces, no splitting, no globbing: assignments, here-strings, `case` subjects. */
 MUST_CHECK bool expand_string(
         struct shell *sh, const struct word *w, struct arena *arena, struct str *out);

@@ -71,7 +71,11 @@ bool expand_discard(struct shell *sh); /* when it was reported already */
 /* Report and end the shell: `set -u`, ${x:?}.  As `bash -c` does it: 127 for the shell, 1
  * for a subshell of it. */
 #define expand_exit(sh, ...) \
-    (shell_err(sh, __VA_ARGS__), shell_exit(sh, (sh)->parent ? 1 : 127))
+    (shell_err(sh, __VA_ARGS__), shell_exit(sh, expand_exit_status(sh)))
+
+/* 127 ends a script that is given as text, 1 one that is a file or has `set -e`, and a
+ * subshell. */
+int expand_exit_status(const struct shell *sh);
 
 /* Is there memory for `n` more bytes of results?  False: the budget was stopped. */
 bool expand_room(struct shell *sh, const struct arena *arena, size_t n);

@@ -127,7 +127,7 @@ static enum answer eval_numbers(struct shell *sh, const struct cond *c)
     int64_t a, b;
     if (!expand_arith_in(sh, c->left_arith, "[[: ", &a) ||
             !expand_arith_in(sh, c->right_arith, "[[: ", &b))
-        return NO;
+        return sh->flow == FLOW_NONE ? NO : FAILED;
     return yes_if(compare_numbers(c->op, a, b));
 }
 
@@ -201,5 +201,6 @@ int exec_cond(struct shell *sh, const struct node *n)
     if (a == FAILED && sh->flow != FLOW_NONE)
         return sh->status;
     static const int statuses[] = { [NO] = 1, [YES] = 0, [FAILED] = 2 };
+    exec_set_pipe_status(sh, statuses[a]);
     return exec_finish(sh, statuses[a]);
 }

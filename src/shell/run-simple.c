@@ -140,7 +140,7 @@ static bool set_temporary(struct shell *sh, const struct assign *a)
     struct error err;
     struct str value, old;
     if (!expand_string(sh, a->value, sh->arena, &value))
-        return false;
+        return shell_discard(sh, sh->status ? sh->status : 1);
     if ((a->flags & ASSIGN_APPEND) && vars_get(sh->vars, a->name, &old))
         value = str_of(arena_printf(sh->arena, "%.*s%.*s", STR_ARG(old), STR_ARG(value)));
     if (UNLIKELY(sh->set & SET_XTRACE))
@@ -148,9 +148,8 @@ static bool set_temporary(struct shell *sh, const struct assign *a)
     if (vars_local(sh->vars, a->name, &err) && vars_set(sh->vars, a->name, value, &err) &&
             vars_set_flags(sh->vars, a->name, VAR_EXPORT, 0, &err))
         return true;
-    shell_err(sh, "%s", err.message);
-    sh->status = 1;
-    return false;
+    shell_err(sh, "%s", err.message); /* and the command runs all the same */
+    return true;
 }
 
 /* `IFS=, read a b`: the scope that was pushed ends with the command. */
@@ -354,6 +353,8 @@ static int run_named(struct shell *sh, const struct node *n, const struct call *
         status = builtin ? exec_builtin(sh, builtin, argc, call->args.items)
                          : exec_lookup(sh, argc, call->args.items, false);
         sh->arg_assigns = outer;
+    } else if (sh->flow != FLOW_NONE) {
+        status = sh->status;
     }
     if (scoped)
         vars_pop(sh->vars);
@@ -385,7 +386,7 @@ static int run_simple(struct shell *sh, const struct node *n)
     return status;
 }
 
-static void set_pipe_status(struct shell *sh, int status)
+void exec_set_pipe_status(struct shell *sh, int status)
 {
     if (UNLIKELY(!sh->pipe_status_cap))
         GROW(sh->pipe_status, sh->pipe_status_count, sh->pipe_status_cap);
@@ -405,6 +406,6 @@ int exec_simple(struct shell *sh, const struct node *n)
     if (UNLIKELY(sh->substitutions != before))
         substitutions_end(sh, before);
     arena_rewind(sh->arena, mark);
-    set_pipe_status(sh, status);
+    exec_set_pipe_status(sh, status);
     return exec_finish(sh, status);
 }

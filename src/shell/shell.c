@@ -448,7 +448,8 @@ static void run_lines(struct shell *sh, const struct node *root)
     struct node **items = root->sequence.items;
     for (size_t i = 0; i < root->sequence.count && !shell_is_ending(sh); i++) {
         exec_node(sh, items[i]);
-        if (sh->flow != FLOW_DISCARD || (sh->set & SET_ERREXIT))
+        bool ends = (sh->set & SET_ERREXIT) && !sh->is_miscalculated;
+        if (sh->flow != FLOW_DISCARD || ends)
             continue;
         sh->flow = FLOW_NONE;
         while (i + 1 < root->sequence.count && !on_next_line(items[i], items[i + 1]))

@@ -62,6 +62,18 @@ static bool find_target(struct parser *p, bool in_word, struct target *t)
     return at < in->end && in->text.data[at] == '=';
 }
 
+/* What was read since `from` once more as a word of its own, if that has braces. */
+static struct word *read_braced(struct parser *p, size_t from)
+{
+    size_t end = p->in->at;
+    if (p->failed || !memchr(p->in->text.data + from, '{', end - from))
+        return NULL;
+    struct limit limit = lex_narrow(p, from, end);
+    struct word *w = word_read(p, WORD_BRACES);
+    lex_widen(p, limit, end);
+    return w && w->has_braces ? w : NULL;
+}
+
 static struct array_item read_item(struct parser *p)
 {
     struct array_item item = { .key = NULL };
@@ -80,6 +92,7 @@ static struct array_item read_item(struct parser *p)
             if (!p->failed)
                 p->in->at = close + 2 + item.append;
             item.value = word_read_in(p, CTX_WORD, WORD_TILDE | WORD_COLONS);
+            item.braced = read_braced(p, from - 1);
             return item;
         }
     }

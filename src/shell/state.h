@@ -160,9 +160,11 @@ struct shell {
     int fd_top;                    /* all at or above are closed */
     struct stream *closed;         /* stands for a closed one: EBADF */
 
-    int status;       /* $? */
-    bool captured;    /* a command substitution ran since this command began */
-    int *pipe_status; /* PIPESTATUS */
+    int status;            /* $? */
+    bool is_miscalculated; /* this command met a mistake in an expression: `set -e` does
+                              not end the script for the line that is given up */
+    bool captured;         /* a command substitution ran since this command began */
+    int *pipe_status;      /* PIPESTATUS */
     size_t pipe_status_count, pipe_status_cap;
     struct buf last_arg; /* $_ */
     enum shell_flow flow;

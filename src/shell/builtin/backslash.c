@@ -78,8 +78,7 @@ size_t escape_one(struct str s, enum escape_style style, struct buf *out, bool *
         return octal(s, 2, 3, out);
     if (c >= '0' && c <= '7' && style != ESCAPE_ECHO)
         return octal(s, 1, 3, out);
-    if (style != ESCAPE_ECHO &&
-            (c == '"' || c == '\'' || (c == '?' && style == ESCAPE_B))) {
+    if (style == ESCAPE_FORMAT && (c == '"' || c == '\'' || c == '?')) {
         buf_addc(out, c);
         return 2;
     }

@@ -8,8 +8,8 @@
 
 enum escape_style {
     ESCAPE_ECHO,   /* echo -e: \0nnn, \c stops */
-    ESCAPE_B,      /* printf %b: also \nnn, \" and \' */
-    ESCAPE_FORMAT, /* printf's format: \nnn, no \c */
+    ESCAPE_B,      /* printf %b: also \nnn */
+    ESCAPE_FORMAT, /* printf's format: \nnn, \" \' \?, no \c */
 };
 
 /* `text` begins with a backslash: appends what the sequence stands for and returns its

@@ -30,7 +30,9 @@ static bool add_keyed(struct shell *sh, const struct array_item *item,
             return false;
         made.key = str_of(arena_printf(arena, "%lld", (long long)index));
     }
-    if (!expand_string(sh, item->value, arena, &made.value))
+    const struct word *value =
+            out->assoc ? expand_without_tilde(item->value, arena) : item->value;
+    if (!expand_string(sh, value, arena, &made.value))
         return false;
     add(out, arena, made);
     return true;
@@ -60,12 +62,20 @@ bool compound_expand(struct shell *sh, const struct assign *a, bool assoc,
     for (size_t i = 0; i < a->item_count; i++) {
         const struct array_item *item = &a->items[i];
         struct fields words = { 0 };
-        if (item->key) {
+        const struct word *word = item->key ? item->braced : item->value;
+        if (item->key && (assoc || !word)) {
             if (!add_keyed(sh, item, arena, out))
                 return false;
             continue;
         }
-        if (!expand_word(sh, item->value, arena, &words))
+        uint64_t set = sh->set;
+        if (assoc)
+            word = expand_without_tilde(word, arena);
+        if (item->key) /* what looks like an assignment is no pattern */
+            sh->set |= SET_NOGLOB;
+        bool ok = expand_word(sh, word, arena, &words);
+        sh->set = set;
+        if (!ok)
             return false;
         for (size_t k = 0; k < words.count; k++)
             add_plain(out, arena, str_of(words.items[k]), &half);
@@ -88,6 +98,19 @@ static bool store_one(struct shell *sh, struct str name, const struct compound_i
                         : assign_text(sh, NULL, str_of(target), item->value);
 }
 
+/* Reported: a negative index that is none of the array; the other elements are set. */
+static bool is_before_start(
+        struct shell *sh, struct str name, const struct compound_item *item)
+{
+    int64_t index;
+    if (!item->key.data || !str_int(item->key, &index) || index >= 0 ||
+            index + vars_end(sh->vars, name) >= 0)
+        return false;
+    shell_err(sh, "[%lld]=%.*s: bad array subscript", (long long)index,
+            STR_ARG(item->value));
+    return true;
+}
+
 bool compound_store(
         struct shell *sh, struct str name, const struct compound *c, bool append)
 {
@@ -98,7 +121,8 @@ bool compound_store(
     }
     int64_t next = append && !c->assoc ? vars_end(sh->vars, name) : 0;
     for (size_t i = 0; i < c->count; i++)
-        if (!store_one(sh, name, &c->items[i], &next))
+        if (!(!c->assoc && is_before_start(sh, name, &c->items[i])) &&
+                !store_one(sh, name, &c->items[i], &next))
             return false;
     return true;
 }

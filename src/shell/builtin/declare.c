@@ -93,8 +93,10 @@ static bool declare_one(struct declare *d, int i)
     struct operand o;
     struct error err;
     struct compound array = { 0 };
-    if (!parse_operand(c, i, &o) || (o.array && !prepare_array(d, &o, &array)))
+    if (!parse_operand(c, i, &o))
         return false;
+    if (o.array && !prepare_array(d, &o, &array))
+        return shell_discard(c->shell, 1);
     if (d->local && !vars_local(vars, o.name, &err))
         return report(c, &err);
     if (d->add & VAR_NAMEREF)

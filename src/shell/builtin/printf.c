@@ -163,7 +163,7 @@ static void put_char(struct printer *p, const struct conversion *v)
     const char *arg = next_arg(p);
     struct conversion one = *v;
     one.precision = -1;
-    put_text(p, &one, str_sub(str_of(arg ? arg : ""), 0, 1));
+    put_text(p, &one, arg && *arg ? str_sub(str_of(arg), 0, 1) : (struct str){ "", 1 });
 }
 
 #pragma GCC diagnostic push
@@ -320,6 +320,9 @@ static int store(struct cmd *c, const char *variable, struct str text)
         cmd_err(c, "`%s': not a valid identifier", variable);
         return 2;
     }
+    const char *nul = text.len ? memchr(text.data, 0, text.len) : NULL;
+    if (nul) /* no value has one */
+        text.len = (size_t)(nul - text.data);
     return assign_text(c->shell, "printf", name, text) ? 0 : 1;
 }
 
