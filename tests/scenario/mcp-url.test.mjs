@@ -120,7 +120,7 @@ test('what a tool wants repeated in header fields is learnt, and repeated', asyn
     assert.equal((await mcp('sdk2', 'where', { place, level: 3 })).text, `at ${place}`);
   const calls = seen.filter((s) => s.message?.method === 'tools/call').map((s) => s.headers);
   assert.deepEqual(calls.map((h) => h['mcp-param-place']), [undefined, 'here', '=?base64?w7xiZXJhbGw=?=',
-    '=?base64?PT9iYXNlNjQ/eD89?=', '=?base64?IGEKTWNwLU5hbWU6IGI?=']);
+    '=?base64?PT9iYXNlNjQ/eD89?=', '=?base64?IGEKTWNwLU5hbWU6IGI=?=']);
   assert.ok(calls.slice(1).every((h) => h['mcp-param-level'] === '3'));
 });
 
