@@ -12,6 +12,7 @@
 struct definition_loader {
     struct policy *policy;
     const struct path_policy *paths; /* without what the definitions protect */
+    struct kernel_rules rules;       /* of these */
     const char *home;                /* or NULL */
     char *const *environment;
     const char *const *base_env; /* what every server is given, NULL-terminated */
@@ -53,10 +54,14 @@ MUST_CHECK bool definition_resolve(
 
 /*
  * definition-guard.c: may agents write `path` (absolute), or make its name lead
- * elsewhere?  Then `*entry` is what they could change, and `guard` becomes the line of
- * [filesystem.guards] that keeps them from it.
+ * elsewhere?  Then `*entry` is what they could change, and `help` says what keeps them
+ * from it: the line of [filesystem.guards], if there is one.
  */
 bool definition_is_writable(const struct definition_loader *l, const char *path,
-        const char **entry, struct buf *guard);
+        const char **entry, struct buf *help);
+
+/* Is there a link on the way, `*link`, that agents could make lead elsewhere? */
+bool definition_link_is_free(
+        const struct definition_loader *l, const char *path, const char **link);
 
 #endif

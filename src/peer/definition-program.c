@@ -121,21 +121,34 @@ static void protect(struct definition_loader *l, const struct peer_definition *d
     protect_path(l->policy, &what, l->arena);
 }
 
-/* One of the names of a file. */
+static bool is_link(const char *path)
+{
+    struct stat st;
+    return !lstat(path, &st) && S_ISLNK(st.st_mode);
+}
+
+/* The folder of a name, or the name alone where the folder is too much. */
+static void protect_with_folder(struct definition_loader *l,
+        const struct peer_definition *d, struct str path, bool *any)
+{
+    struct str folder = folder_of(path);
+    protect(l, d, is_root(l->policy, folder) ? path : folder, any);
+}
+
+/* One of the names of a file; and links, since the kernel keeps none by itself. */
 static void protect_name(struct definition_loader *l, const struct peer_definition *d,
         struct str path, bool whole_folder, bool *any)
 {
-    struct str folder = folder_of(path);
-    bool alone = !whole_folder || is_root(l->policy, folder);
-    protect(l, d, alone ? path : folder, any);
-    /* Links above it, which could be made to lead elsewhere. */
-    for (size_t len = 1; len < folder.len; len++) {
-        struct stat st;
+    if (whole_folder || is_link(path.data))
+        protect_with_folder(l, d, path, any);
+    else
+        protect(l, d, path, any);
+    for (size_t len = 1; len < path.len; len++) {
         if (path.data[len] != '/')
             continue;
-        const char *above = arena_cstr(l->arena, str_sub(path, 0, len));
-        if (!lstat(above, &st) && S_ISLNK(st.st_mode))
-            protect(l, d, str_of(above), any);
+        struct str above = arena_str(l->arena, str_sub(path, 0, len));
+        if (is_link(above.data))
+            protect_with_folder(l, d, above, any);
     }
 }
 
@@ -151,6 +164,44 @@ static void protect_file(struct definition_loader *l, const struct peer_definiti
     }
     if (real)
         protect_name(l, d, str_of(real), whole_folder, any);
+}
+
+/* A program that is reached by a link which cannot be kept is started by where that leads
+ * now. */
+static bool protect_program(struct definition_loader *l, struct peer_definition *d,
+        bool *any, struct error *err)
+{
+    const char *link;
+    protect_file(l, d, d->program, true, any);
+    if (!definition_link_is_free(l, d->program, &link))
+        return true;
+    struct str name = name_of(str_of(d->program)), folder = folder_of(str_of(d->program));
+    const char *real = protect_resolve(arena_cstr(l->arena, folder), l->arena);
+    const char *straight =
+            arena_printf(l->arena, "%s/%.*s", real ? real : "", STR_ARG(name));
+    if (definition_link_is_free(l, straight, &link))
+        straight = protect_resolve(d->program, l->arena);
+    if (!straight)
+        return error_set(err, ERR_INVALID, "its command leads nowhere");
+    d->program = straight;
+    protect_file(l, d, straight, true, any);
+    return true;
+}
+
+/* What is named to a program by its text must not be made to lead elsewhere. */
+static bool protect_named(struct definition_loader *l, const struct peer_definition *d,
+        const char *path, bool *any, struct error *err)
+{
+    const char *link;
+    auto_buf shown = BUF(400);
+    protect_file(l, d, path, false, any);
+    if (!definition_link_is_free(l, path, &link))
+        return true;
+    buf_add_shown(&shown, str_sub(str_of(link), 0, 200));
+    return error_set(err, ERR_DENIED,
+            "it is given a file by the link '%s', which agents could replace: name the "
+            "file itself",
+            buf_str(&shown).data);
 }
 
 /* --- its arguments --- */
@@ -272,8 +323,22 @@ static bool resolve_url(
     if (trusted && trusted[0] != '/')
         return error_set(
                 err, ERR_INVALID, "its SSL_CERT_FILE is no path that begins with '/'");
-    if (trusted)
-        protect_file(l, d, trusted, false, &any);
+    return !trusted || protect_named(l, d, trusted, &any, err);
+}
+
+static bool resolve_arguments(struct definition_loader *l,
+        const struct peer_definition *d, bool *any, struct error *err)
+{
+    for (const char *const *arg = d->argv + 1; *arg; arg++) {
+        const char *path = argument_path(l, *arg);
+        struct stat st;
+        if (!path || stat(path, &st))
+            continue;
+        if (S_ISREG(st.st_mode) && !protect_named(l, d, path, any, err))
+            return false;
+        if (S_ISDIR(st.st_mode))
+            warn_folder(l, d, *arg, path);
+    }
     return true;
 }
 
@@ -283,26 +348,14 @@ bool definition_resolve(
     bool any = false;
     if (d->url)
         return resolve_url(l, d, err);
-    if (!find_program(l, d, err))
+    if (!find_program(l, d, err) || !protect_program(l, d, &any, err) ||
+            !resolve_arguments(l, d, &any, err))
         return false;
-    protect_file(l, d, d->program, true, &any);
-    for (const char *const *arg = d->argv + 1; *arg; arg++) {
-        const char *path = argument_path(l, *arg);
-        struct stat st;
-        if (!path || stat(path, &st))
-            continue;
-        if (S_ISREG(st.st_mode))
-            protect_file(l, d, path, false, &any);
-        else if (S_ISDIR(st.st_mode))
-            warn_folder(l, d, *arg, path);
-    }
     if (any)
         definition_warn(l, d->origin,
                 "the server is started from files in places where agents may write; "
-                "these "
-                "are write-protected now, but not what they load from elsewhere: keep "
-                "them "
-                "in .pyddock, or outside of writable_paths");
+                "these are write-protected now, but not what they load from elsewhere: "
+                "keep them in .pyddock, or outside of writable_paths");
     warn_launcher(l, d);
     return true;
 }

@@ -93,12 +93,10 @@ static bool is_trusted(struct definition_loader *l, const struct peer_file *file
     const struct origin at = { file->name, 1 };
     const char *entry;
     struct stat st;
-    auto_buf guard = BUF(8192);
-    if (definition_is_writable(l, file->path, &entry, &guard)) {
-        definition_warn(l, at,
-                "is not read, because agents may write '%s'; to have it read, add to "
-                "[filesystem.guards]: %s",
-                entry, buf_str(&guard).data);
+    auto_buf help = BUF(8192);
+    if (definition_is_writable(l, file->path, &entry, &help)) {
+        definition_warn(l, at, "is not read, because agents may write '%s'; %s", entry,
+                buf_str(&help).data);
         return false;
     }
     if (!stat(file->path, &st) && S_ISREG(st.st_mode) && st.st_nlink > 1) {
@@ -158,8 +156,8 @@ static void scan_file(struct definition_loader *l, const struct peer_file *file,
 static bool is_watched(const struct definition_loader *l, const struct peer_file *file)
 {
     const char *entry;
-    auto_buf guard = BUF(8192);
-    return !definition_is_writable(l, file->path, &entry, &guard);
+    auto_buf help = BUF(8192);
+    return !definition_is_writable(l, file->path, &entry, &help);
 }
 
 static void scan_files(struct definition_loader *l, struct definition_source *sources,
@@ -251,6 +249,7 @@ void peer_definitions_load(struct policy *policy, const char *home,
     struct definition_source *sources =
             arena_zalloc(arena, policy->mcp_count * sizeof(*sources));
     l.base_env = base_environment(&l);
+    path_policy_kernel_rules(l.paths, arena, &l.rules);
     scan_files(&l, sources, out);
     read_servers(&l, sources, out);
     add_warnings(&l);

@@ -2,7 +2,7 @@
 // in what is started.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import test from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -154,4 +154,22 @@ test('an agent changes neither a definition nor what is started by it', { skip: 
   assert.equal((await s.tool('fs_append', { path: 'srv/notes', content: 'x' })).isError, false);
   assert.equal(await call(s), 'mine: get_item {}');
   assert.equal(await call(await serve(t, w)), 'mine: get_item {}');
+});
+
+test('a link that a command of an agent replaces leads no server elsewhere', { skip: noMounts }, async (t) => {
+  const w = await workspace(t, {
+    policy: `${policy}[shell.sh]\nmode = "allow"\narg_paths = "none"\n[filesystem.guards]\n'/\\.cursor$' = "read-only"\n`,
+    files: { 'srv/box': [`#!/bin/sh\nexec ${process.execPath} "$@"\n`, 0o755], 'evil/box': [`#!/bin/sh\necho evil >> "$3"\n`, 0o755] },
+  });
+  await symlink('srv', join(w.root, 'by'));
+  await symlink('../conf', join(w.root, '.cursor'));
+  await mkdir(join(w.top, 'conf'));
+  await writeFile(join(w.top, 'conf/mcp.json'), JSON.stringify({ mcpServers: { 'a.b': definition(w, 'linked') } }));
+  await define(w, '.pyddock/mcp.json', { box: { command: 'by/box', args: definition(w, 'mine').args } });
+  const s = await serve(t, w);
+  assert.doesNotMatch(await describe(s), /a\.b/); // the guard on the link is not enough
+  const { text } = await s.shell('sh', ['-c', 'ln -sfT evil by && by/box 1 2 seen && cat seen']);
+  assert.match(text, /evil/); // it may, and it is what would have been started
+  assert.equal((await s.tool('run_mcp', { server: 'box', tool: 'get_item' })).text, 'mine: get_item {}');
+  assert.doesNotMatch(await log(w), /evil/);
 });

@@ -150,34 +150,47 @@ static void test_folder_moved(void **state UNUSED)
 
 static void test_links(void **state UNUSED)
 {
+    static const char link[] = "it is a link: put the file itself there";
     static const struct {
         const char *name, *target; /* a link, and where it leads */
         const char *name2, *target2;
         bool read;
-        const char *guard; /* with which it is */
+        const char *help;
+        const char *guards; /* with which it is read, or still not */
+        bool read_then;
     } cases[] = {
         /* Both are safe. */
-        { "ws/.pyddock/mcp.json", "../../safe/mcp.json", NULL, NULL, true, NULL },
+        { "ws/.pyddock/mcp.json", "../../safe/mcp.json", NULL, NULL, true, NULL, NULL,
+                true },
         { "ws/.pyddock/mcp.json", "deep/../mcp2.json", "ws/.pyddock/mcp2.json",
-                "../../safe/mcp.json", true, NULL },
-        { "home/.cursor", "../safe", NULL, NULL, true, NULL },
+                "../../safe/mcp.json", true, NULL, NULL, true },
+        { "home/.cursor", "../safe", NULL, NULL, true, NULL, NULL, true },
         /* The link is, where it leads is not. */
         { "ws/.pyddock/mcp.json", "../open/mcp.json", NULL, NULL, false,
-                "'/open/mcp\\.json$'" },
-        { "home/.cursor", "../ws/open", NULL, NULL, false, "'/open/mcp\\.json$'" },
-        /* Where it leads is, but the link can be replaced. */
-        { "ws/.cursor", "../safe", NULL, NULL, false, "'/\\.cursor$'" },
-        { "ws/.mcp.json", "../safe/mcp.json", NULL, NULL, false, "'/\\.mcp\\.json$'" },
+                "'/open/mcp\\.json$' = \"read-only\"",
+                "'/open/mcp\\.json$' = \"read-only\"", true },
+        { "home/.cursor", "../ws/open", NULL, NULL, false, "'/open/mcp\\.json$'",
+                "'/open/' = \"read-only\"", true },
+        /* Where it leads is, but the link can be replaced: the kernel keeps none. */
+        { "ws/.cursor", "../safe", NULL, NULL, false, link,
+                "'/\\.cursor$' = \"read-only\"", false },
+        { "ws/.mcp.json", "../safe/mcp.json", NULL, NULL, false, link,
+                "'/\\.mcp\\.json$' = \"read-only\"", false },
+        /* Unless its folder is kept. */
+        { "ws/.pyddock/mcp.json", "../conf/hop", "ws/conf/hop", "../../safe/mcp.json",
+                false, link, "'/conf/' = \"read-only\"", true },
         /* The first and the last are, one between is not. */
-        { "ws/.pyddock/mcp.json", "../hop", "ws/hop", "../safe/mcp.json", false,
-                "'/hop$'" },
-        { "home/.cursor", "../ws/hop", "ws/hop", "../safe", false, "'/hop$'" },
+        { "ws/.pyddock/mcp.json", "../hop", "ws/hop", "../safe/mcp.json", false, link,
+                "'/hop$' = \"read-only\"", false },
+        { "home/.cursor", "../ws/hop", "ws/hop", "../safe", false, link,
+                "'/hop$' = \"deny-all\"", false },
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct definitions d;
         open_definitions(&d);
         make_folder(&d.world, "safe");
         make_folder(&d.world, "ws/open");
+        make_folder(&d.world, "ws/conf");
         make_folder(&d.world, "ws/.pyddock/deep");
         put_definition(&d.world, "safe/mcp.json", "x");
         put_definition(&d.world, "ws/open/mcp.json", "x");
@@ -185,19 +198,38 @@ static void test_links(void **state UNUSED)
         if (cases[i].name2)
             make_link(&d.world, cases[i].name2, cases[i].target2);
         load_definitions(&d, BOX);
-        if ((d.all.count > 0) != cases[i].read)
+        if ((d.all.count > 0) != cases[i].read ||
+                (cases[i].help && !is_warned(&d, cases[i].help)))
             fail_msg("%s -> %s: %zu", cases[i].name, cases[i].target, d.all.count);
-        if (cases[i].guard) {
-            if (!is_warned(&d, cases[i].guard))
-                fail_msg("%s", d.policy->warnings.items[0].text.data);
+        if (cases[i].guards) {
             auto_buf text = BUF(4096);
-            buf_addf(&text, BOX "[filesystem.guards]\n%s = \"read-only\"\n",
-                    cases[i].guard);
+            buf_addf(&text, BOX "[filesystem.guards]\n%s\n", cases[i].guards);
             load_definitions(&d, text.data);
-            expect(&d, "x");
+            if ((d.all.count > 0) != cases[i].read_then)
+                fail_msg("%s -> %s: %zu with %s", cases[i].name, cases[i].target,
+                        d.all.count, cases[i].guards);
         }
         close_definitions(&d);
     }
+}
+
+/* A guard that the file tools hold, and the kernel is not told of. */
+static void test_guard_not_kept(void **state UNUSED)
+{
+    struct definitions d;
+    open_definitions(&d);
+    make_folder(&d.world, "ws/a");
+    make_folder(&d.world, "ws/a/.hidden");
+    make_folder(&d.world, "ws/a/.hidden/deep");
+    put_definition(&d.world, "ws/a/.hidden/deep/x.json", "x");
+    make_link(&d.world, "ws/.pyddock/mcp.json", "../a/.hidden/deep/x.json");
+    load_definitions(
+            &d, BOX "[filesystem.guards]\n'(a/.hidden/deep|b)' = \"read-only\"\n");
+    expect(&d, NULL);
+    load_definitions(&d, BOX "[filesystem.guards]\n'(a/.hidden/deep|b)' = \"read-only\"\n"
+                             "'/a/\\.hidden/deep/' = \"read-only\"\n");
+    expect(&d, "x");
+    close_definitions(&d);
 }
 
 static void test_ring(void **state UNUSED)
@@ -278,7 +310,8 @@ static void test_program_links(void **state UNUSED)
     put_command(&d, in_world(&d.world, "ws/by/box").data, "");
     load_definitions(&d, BOX);
     assert_int_equal(d.all.count, 1);
-    assert_string_equal(d.all.items[0].program, in_world(&d.world, "ws/by/box").data);
+    /* "by" is in the workspace itself, where the kernel cannot keep it. */
+    assert_string_equal(d.all.items[0].program, in_world(&d.world, "ws/bin/box").data);
     assert_false(may_write(&d, "ws/by"));
     assert_false(may_write(&d, "ws/bin/box"));
     assert_false(may_write(&d, "ws/pkg/main"));
@@ -347,6 +380,29 @@ static void test_url_without_network(void **state UNUSED)
     close_definitions(&d);
 }
 
+/* A link where the kernel cannot keep it is not needed to start the program. */
+static void test_program_link_in_root(void **state UNUSED)
+{
+    struct definitions d;
+    open_definitions(&d);
+    make_folder(&d.world, "ws/pkg");
+    make_folder(&d.world, "out");
+    put_program(&d.world, "ws/pkg/main");
+    put_program(&d.world, "out/main");
+    make_link(&d.world, "ws/box", "pkg/main");
+    make_link(&d.world, "ws/far", "../out");
+    put_command(&d, "./box", "");
+    load_definitions(&d, BOX);
+    assert_int_equal(d.all.count, 1);
+    assert_string_equal(d.all.items[0].program, in_world(&d.world, "ws/pkg/main").data);
+    assert_string_equal(d.all.items[0].argv[0], "./box");
+    assert_false(may_write(&d, "ws/pkg/other"));
+    put_command(&d, "far/main", "");
+    load_definitions(&d, BOX);
+    assert_string_equal(d.all.items[0].program, in_world(&d.world, "out/main").data);
+    close_definitions(&d);
+}
+
 /* Where nobody may write, nothing is added. */
 static void test_program_outside(void **state UNUSED)
 {
@@ -410,9 +466,17 @@ static void test_arguments(void **state UNUSED)
     assert_true(may_write(&d, "ws/src/other.py"));
     assert_true(may_write(&d, "ws/docs/a.md"));
     assert_int_equal(d.policy->warnings.count, 1);
-    put_command(&d, "tool", "\"link.py\", \"pkg\"");
+    put_command(&d, "tool", "\"link.py\"");
     load_definitions(&d, BOX);
-    assert_false(may_write(&d, "ws/link.py"));
+    assert_int_equal(d.all.count, 0);
+    assert_true(is_warned(&d, "it is given a file by the link '"));
+    make_folder(&d.world, "ws/by");
+    make_link(&d.world, "ws/by/link.py", "../src/server.py");
+    put_command(&d, "tool", "\"by/link.py\", \"pkg\"");
+    load_definitions(&d, BOX);
+    assert_int_equal(d.all.count, 1);
+    assert_false(may_write(&d, "ws/by/link.py"));
+    assert_false(may_write(&d, "ws/by/other"));
     assert_false(may_write(&d, "ws/src/server.py"));
     assert_true(may_write(&d, "ws/src/conf.json"));
     assert_true(is_warned(&d, "is given the folder 'pkg', where agents may write"));
@@ -494,11 +558,13 @@ int main(void)
         cmocka_unit_test(test_home_writable),
         cmocka_unit_test(test_folder_moved),
         cmocka_unit_test(test_links),
+        cmocka_unit_test(test_guard_not_kept),
         cmocka_unit_test(test_ring),
         cmocka_unit_test(test_hard_link),
         cmocka_unit_test(test_program_protected),
         cmocka_unit_test(test_program_links),
         cmocka_unit_test(test_program_in_root),
+        cmocka_unit_test(test_program_link_in_root),
         cmocka_unit_test(test_trusted_certificates),
         cmocka_unit_test(test_url_without_network),
         cmocka_unit_test(test_program_outside),
