@@ -332,7 +332,7 @@ static void on_tick(uv_timer_t *timer)
     http_server_tick(l->server);
 }
 
-static void on_log(void *user UNUSED, const char *fmt, va_list ap)
+static void PRINTF(2, 0) on_log(void *user UNUSED, const char *fmt, va_list ap)
 {
     char line[512];
     vsnprintf(line, sizeof(line), fmt, ap);
