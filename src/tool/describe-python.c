@@ -1,7 +1,6 @@
 #include "tool/describe-python.h"
 
 #include "policy/command.h"
-#include "tool/describe.h"
 
 #include <stdlib.h>
 
@@ -73,6 +72,22 @@ static struct part calls_part(const struct policy *policy, struct arena *arena)
     return (struct part){ "\nBlocked calls: ", MORE, names, calls->count };
 }
 
+/* In snippets as in run_mcp. */
+static struct part servers_part(
+        const struct peer_definitions *servers, struct arena *arena)
+{
+    size_t count = servers ? servers->count : 0;
+    struct str *names = arena_alloc(arena, (count + 1) * sizeof(*names));
+    for (size_t i = 0; i < count; i++)
+        names[i] = servers->items[i].name;
+    return (struct part){
+        "\nimport pyddock_mcp: pyddock_mcp.call(server, tool, arguments) "
+        "returns the result, parsed; pyddock_mcp.tools(server) lists "
+        "the tools. Servers: ",
+        MORE, names, count
+    };
+}
+
 /* A line of a module: what it has instead of all that the module can do. */
 static bool restriction_part(const struct policy *policy,
         const struct policy_restriction *r, struct arena *arena, struct part *out)
@@ -127,11 +142,12 @@ static void write_lines(const struct part *parts, size_t count, const size_t *ne
     buf_addf(out, "\n  ... %zu" MORE, count - fitting);
 }
 
-void describe_python(const struct policy *policy, size_t room, struct buf *out)
+void describe_python(const struct described *what, size_t room, struct buf *out)
 {
+    const struct policy *policy = what->policy;
     auto_arena *arena = arena_create();
-    const struct part lists[] = { imports_part(policy, arena),
-        calls_part(policy, arena) };
+    const struct part lists[] = { imports_part(policy, arena), calls_part(policy, arena),
+        servers_part(what->servers, arena) };
     size_t most = policy->restriction_count + 1, count = 0;
     struct part *lines = arena_alloc(arena, most * sizeof(*lines));
     for (size_t i = 0; i < policy->restriction_count; i++)

@@ -159,7 +159,7 @@ static void write_servers(const struct described *what, size_t room, struct buf 
 
 static void write_python(const struct described *what, size_t room, struct buf *out)
 {
-    describe_python(what->policy, room, out);
+    describe_python(what, room, out);
 }
 
 static const struct {

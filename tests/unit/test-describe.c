@@ -238,6 +238,15 @@ static void test_python(void **state UNUSED)
             "  ours.part: blocked functions: write_.*, sink_.*");
     policy.restriction_count = policy.block_calls.count = policy.import_count = 0;
     assert_string_equal(describe(&policy, "Python.{python}", arena).data, "Python.");
+    const struct peer_definition items[] = { { .name = STR("box") },
+        { .name = STR("tracker") } };
+    servers = (struct peer_definitions){ items, 2, NULL, 0 };
+    struct str text = describe(&policy, "Python.{python}", arena);
+    servers = (struct peer_definitions){ .count = 0 };
+    assert_string_equal(text.data,
+            "Python.\nimport pyddock_mcp: pyddock_mcp.call(server, tool, arguments) "
+            "returns the result, parsed; pyddock_mcp.tools(server) lists the tools. "
+            "Servers: box, tracker");
 }
 
 /* However much there is, all of its kinds are there. */
@@ -247,7 +256,9 @@ static void test_python_room(void **state UNUSED)
     static struct policy_import imports[MANY];
     static struct policy_text calls[MANY];
     static struct policy_restriction restrictions[MANY];
+    static struct peer_definition items[MANY];
     for (size_t i = 0; i < MANY; i++) {
+        items[i].name = STR("a_server_with_a_long_name");
         imports[i] = import("module_with_a_long_name", IMPORT_ALLOWED);
         calls[i].text = STR("call_with_a_long_name");
     }
@@ -266,7 +277,9 @@ static void test_python_room(void **state UNUSED)
         char before[1200];
         memset(before, '-', sizeof(before));
         memcpy(before + sizeof(before) - 9, "{python}", 9);
+        servers = (struct peer_definitions){ items, counts[n / 4 % 4], NULL, 0 };
         struct str text = describe(&policy, before, arena);
+        servers = (struct peer_definitions){ .count = 0 };
         bool restricted =
                 policy.import_count && policy.restriction_count && counts[n / 64];
         assert_in_range(text.len, 1, DESCRIBE_MAX_BYTES);
@@ -274,6 +287,7 @@ static void test_python_room(void **state UNUSED)
                 !strstr(text.data, "imports: module_with_"), !policy.import_count);
         assert_int_equal(
                 !strstr(text.data, "calls: call_with"), !policy.block_calls.count);
+        assert_int_equal(!strstr(text.data, "Servers: a_server"), !counts[n / 4 % 4]);
         assert_int_equal(!strstr(text.data, "allowed methods: some-long-w"), !restricted);
         if (policy.import_count == MANY)
             assert_non_null(strstr(text.data, " more: paddock policy show"));
