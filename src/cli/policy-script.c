@@ -107,7 +107,6 @@ static bool take_apart(const char *file, json_t **out, struct error *err)
 struct report {
     const struct policy_script *s;
     struct arena *arena;
-    bool changes_folder;
     size_t refused, at_run_time;
 };
 
@@ -145,6 +144,28 @@ static bool is_true(const json_t *item, const char *key)
     return json_is_true(json_object_get(item, key));
 }
 
+/* Where the command of `item` runs; false: that is only known at run time. */
+static bool find_folder(const struct report *r, const json_t *item, struct str *out)
+{
+    struct str start = str_of(r->s->cwd ? r->s->cwd : "");
+    struct str folder = json_get_str(item, "folder", STR(""));
+    *out = folder.len ? folder : start;
+    if (folder.len && start.len && folder.data[0] != '/')
+        *out = str_of(
+                arena_printf(r->arena, "%.*s/%.*s", STR_ARG(start), STR_ARG(folder)));
+    return !json_object_get(item, "folder_since");
+}
+
+static const char *lost_folder(const struct report *r, const json_t *item)
+{
+    json_int_t line = json_integer_value(json_object_get(item, "folder_since"));
+    if (!line)
+        return "its folder is only known at run time";
+    return arena_printf(r->arena,
+            "its folder is only known at run time, because of line %lld",
+            (long long)line);
+}
+
 /* A request as far as it is literal, and what of it is only known at run time (NULL:
  * nothing). */
 static const char *make_request(
@@ -158,9 +179,10 @@ static const char *make_request(
     const char *missing = NULL;
     *out = (struct command_request){ .command = json_str(json_array_get(words, 0)),
         .args = args,
-        .cwd = str_of(r->s->cwd ? r->s->cwd : ""),
         .env = env,
         .env_count = env_count };
+    if (!find_folder(r, item, &out->cwd))
+        missing = lost_folder(r, item);
     for (size_t i = 0; i < env_count; i++) {
         const json_t *one = json_array_get(assigns, i);
         env[i] = (struct env_override){ json_get_str(one, "name", STR("")),
@@ -182,11 +204,30 @@ static const char *make_request(
     return missing;
 }
 
+/* Is all known but where it runs? */
+static bool has_literal_words(const json_t *item)
+{
+    const json_t *word;
+    size_t i;
+    json_array_foreach (json_object_get(item, "words"), i, word)
+        if (!json_is_string(word))
+            return false;
+    return !is_true(item, "gets_more");
+}
+
+/* Refused whatever its arguments are, or wherever it runs. */
+static bool is_certain(const struct refusal *why, bool only_folder)
+{
+    return !strcmp(why->code, "command") ||
+           (only_folder && !strcmp(why->code, "command-arguments"));
+}
+
 static void judge_program(struct report *r, json_t *item)
 {
     struct command_request request;
     struct command_plan plan = { 0 };
     const char *missing = make_request(r, item, &request);
+    bool only_folder = json_object_get(item, "folder_since") && has_literal_words(item);
     auto_refusal why;
     refusal_init(&why);
     bool allowed = command_decide(r->s->commands, &request, r->arena, &plan, &why);
@@ -195,8 +236,8 @@ static void judge_program(struct report *r, json_t *item)
         say_run_time(r, item,
                 "as a program it would be refused; a script of its own is run by the "
                 "shell");
-    } else if (!allowed && (!missing || !strcmp(why.code, "command"))) {
-        say_refused(r, item, &why); /* "command": whatever its arguments are */
+    } else if (!allowed && (!missing || is_certain(&why, only_folder))) {
+        say_refused(r, item, &why);
     } else if (missing) {
         say_run_time(r, item,
                 allowed ? missing
@@ -229,16 +270,17 @@ static void judge_command(struct report *r, json_t *item)
         say_run_time(r, item, "which command it is, is only known at run time");
 }
 
-static bool find_place(const struct report *r, struct str path, struct place *out)
+static bool find_place(
+        const struct report *r, struct str folder, struct str path, struct place *out)
 {
     unsigned budget = MAX_STEPS;
     struct place base = { .path = r->s->policy->workspace_real };
-    return (!r->s->cwd || place_find(base.path, str_of(r->s->cwd), PLACE_FOLLOW, r->arena,
-                                  &budget, &base)) &&
+    return (!folder.len || place_find(base.path, folder, PLACE_FOLLOW, r->arena, &budget,
+                                   &base)) &&
            place_find(base.path, path, PLACE_FOLLOW, r->arena, &budget, out);
 }
 
-static void judge_path(struct report *r, json_t *item, struct str path)
+static void judge_path(struct report *r, json_t *item, struct str folder, struct str path)
 {
     struct str how = json_get_str(item, "open", STR(""));
     struct place place;
@@ -246,7 +288,7 @@ static void judge_path(struct report *r, json_t *item, struct str path)
     refusal_init(&why);
     bool reads = str_is(how, "read") || str_is(how, "read-write");
     bool writes = !str_is(how, "read");
-    if (!find_place(r, path, &place))
+    if (!find_place(r, folder, path, &place))
         say_run_time(r, item, "it leads nowhere now");
     else if ((reads && !path_allowed(r->s->paths, place.path, PATH_READ, &why)) ||
              (writes && !path_allowed(r->s->paths, place.path, PATH_WRITE, &why)))
@@ -258,22 +300,22 @@ static void judge_path(struct report *r, json_t *item, struct str path)
 static void judge_redirect(struct report *r, json_t *item)
 {
     const json_t *target = json_object_get(item, "target");
-    struct str path = json_str(target);
+    struct str path = json_str(target), folder;
+    bool has_folder = find_folder(r, item, &folder);
     if (is_true(item, "device"))
         say_allowed(r, item, NULL);
     else if (!json_is_string(target))
         say_run_time(r, item, "its path is only known at run time");
-    else if (r->changes_folder && !str_starts(path, STR("/")))
-        say_run_time(r, item, "the script changes its folder, and the path is relative");
+    else if (!has_folder && !str_starts(path, STR("/")))
+        say_run_time(r, item, lost_folder(r, item));
     else
-        judge_path(r, item, path);
+        judge_path(r, item, folder, path);
 }
 
 static void judge(struct report *r, json_t *list)
 {
     json_t *item;
     size_t i;
-    r->changes_folder = is_true(list, "changes_folder");
     json_array_foreach (json_object_get(list, "commands"), i, item)
         judge_command(r, item);
     json_array_foreach (json_object_get(list, "redirects"), i, item)
@@ -374,9 +416,8 @@ static void print_report(const struct report *r, const json_t *list)
     write_items(list, "commands", "commands:", write_command, &text);
     write_items(list, "redirects", "redirects:", write_redirect, &text);
     write_items(list, "unknown", "not seen:", write_unknown, &text);
-    buf_addf(&text, "%zu refused, %zu only known at run time%s\n", r->refused,
-            r->at_run_time,
-            r->changes_folder ? "; programs are judged as if in the first folder" : "");
+    buf_addf(&text, "%zu refused, %zu only known at run time\n", r->refused,
+            r->at_run_time);
     cli_print(buf_str(&text));
 }
 

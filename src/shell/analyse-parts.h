@@ -17,6 +17,22 @@ struct analyse_text {
     unsigned scope; /* functions are known to the texts of the same scope */
     bool is_own;    /* a scope of its own begins here */
     size_t order;   /* how many commands came before it */
+    struct analyse_folder folder;
+};
+
+/* Where a shell is when it comes to a place. */
+struct analyse_state {
+    struct analyse_folder folder;
+    bool is_never; /* it does not come there: behind `exit` */
+};
+
+/* What is asked about folders before they can be followed. */
+struct analyse_survey {
+    bool changes;          /* some command changes the folder */
+    bool functions_change; /* one that is in a function */
+    bool is_unsteady;      /* what `cd` does is not plain: CDPATH, a function cd */
+    bool is_lost;          /* it may change anywhere: trap, lastpipe */
+    bool drops_errexit;    /* somewhere, or perhaps */
 };
 
 struct analyse_definition {
@@ -48,6 +64,12 @@ struct analyse {
     unsigned branches, functions; /* how deep in them */
     size_t words, bytes;
     bool is_over; /* a limit */
+    /* Before a node: where it starts; after it: where it succeeded, and where not. */
+    struct analyse_state now, failed;
+    struct analyse_survey survey; /* of the walk before this one */
+    bool sets_cdpath;
+    bool errexit;        /* `set -e` is in force, at the top */
+    unsigned conditions; /* how deep in what may fail under it */
 };
 
 /* A command with what it gets, before it is listed. */
@@ -76,6 +98,18 @@ void analyse_add_text(struct analyse *a, struct str text, const char *via, uint3
 
 /* False: a limit is reached, and all ends. */
 bool analyse_spend(struct analyse *a, size_t words, size_t bytes);
+
+/* analyse-folder.c: where the shell is after the command, or a node that is like one. */
+void analyse_follow(struct analyse *a, const struct analyse_command *command);
+void analyse_stay(struct analyse *a);                /* it is where it was */
+void analyse_lose(struct analyse *a, uint32_t line); /* nobody knows */
+struct analyse_state analyse_join(struct analyse_state x, struct analyse_state y);
+
+/* May the folder be another one after the node, in the shell that runs it? */
+bool analyse_changes(const struct analyse *a, const struct node *n);
+
+/* Of what has been listed. */
+struct analyse_survey analyse_survey(const struct analyse *a);
 
 /* Room for one more in an array of the arena. */
 #define ANALYSE_GROW(a, items, count, cap)                                   \

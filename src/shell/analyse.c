@@ -8,6 +8,7 @@
 #include "shell/parse.h"
 
 static void walk_node(struct analyse *a, const struct node *n);
+static void walk_substitution(struct analyse *a, const struct node *n);
 static void walk_word(struct analyse *a, const struct word *w);
 
 bool analyse_spend(struct analyse *a, size_t words, size_t bytes)
@@ -90,7 +91,10 @@ void analyse_add_text(
         .scope = is_fresh ? ++a->scopes : a->text->scope,
         .is_own = is_fresh,
         .order = a->out->count,
+        .folder = a->now.folder,
     };
+    if (a->survey.changes && (!strcmp(via, "trap") || !strcmp(via, "alias")))
+        t->folder = (struct analyse_folder){ .line = line }; /* run later */
     *a->last = t;
     a->last = &t->next;
 }
@@ -191,9 +195,7 @@ static void walk_part(struct analyse *a, const struct part *part)
         break;
     case PART_COMMAND:
     case PART_PROCESS:
-        a->branches++;
-        walk_node(a, part->command.body);
-        a->branches--;
+        walk_substitution(a, part->command.body);
         break;
     case PART_ARITH:
         walk_expr(a, part->arith);
@@ -218,6 +220,7 @@ static void walk_word(struct analyse *a, const struct word *w)
 
 static void walk_assign(struct analyse *a, const struct assign *x)
 {
+    a->sets_cdpath |= str_is(x->name, "CDPATH");
     walk_word(a, x->index);
     walk_word(a, x->value);
     for (size_t i = 0; i < x->item_count && !a->is_over; i++) {
@@ -268,16 +271,21 @@ static void walk_simple(struct analyse *a, const struct node *n)
         else
             walk_word(a, arg->word);
     }
+    analyse_stay(a);
     if (!n->simple.arg_count || !analyse_spend(a, n->simple.arg_count, n->source.len))
         return;
     struct analyse_call call = {
-        .command = { .via = a->text->via, .line = line_of(a, n->pos) },
+        .command = { .via = a->text->via,
+                .line = line_of(a, n->pos),
+                .folder = a->now.folder },
         .redirects = n->redirects,
         .redirect_count = n->redirect_count,
     };
     make_words(a, n, &call);
     make_assigns(a, n, &call);
+    const struct analyse_command own = call.command;
     analyse_call(a, &call);
+    analyse_follow(a, &own);
 }
 
 /* --- compound commands --- */
@@ -289,23 +297,110 @@ static void walk_branch(struct analyse *a, const struct node *n)
     a->branches--;
 }
 
+/* In a shell of its own. */
+static void walk_apart(struct analyse *a, const struct node *n)
+{
+    struct analyse_state now = a->now, failed = a->failed;
+    walk_branch(a, n);
+    a->now = now;
+    a->failed = failed;
+}
+
+/* `set -e` is not in force there. */
+static void walk_substitution(struct analyse *a, const struct node *n)
+{
+    bool errexit = a->errexit;
+    a->errexit = false;
+    walk_apart(a, n);
+    a->errexit = errexit;
+}
+
+static void walk_condition(struct analyse *a, const struct node *n)
+{
+    a->conditions++;
+    walk_node(a, n);
+    a->conditions--;
+}
+
 static void walk_pipeline(struct analyse *a, const struct node *n)
 {
-    bool alone = n->pipeline.count == 1;
-    for (size_t i = 0; i < n->pipeline.count; i++)
-        if (alone)
-            walk_node(a, n->pipeline.stages[i]);
-        else
-            walk_branch(a, n->pipeline.stages[i]);
+    bool negated = n->pipeline.negated;
+    if (n->pipeline.count != 1) {
+        for (size_t i = 0; i < n->pipeline.count; i++)
+            walk_apart(a, n->pipeline.stages[i]);
+        analyse_stay(a);
+        return;
+    }
+    a->conditions += negated;
+    walk_node(a, n->pipeline.stages[0]);
+    a->conditions -= negated;
+    if (negated) {
+        struct analyse_state failed = a->failed;
+        a->failed = a->now;
+        a->now = failed;
+    }
+}
+
+static void walk_pair(struct analyse *a, const struct node *n)
+{
+    walk_condition(a, n->pair.a);
+    struct analyse_state now = a->now, failed = a->failed;
+    bool is_or = n->type == NODE_OR;
+    if (is_or)
+        a->now = failed;
+    walk_branch(a, n->pair.b);
+    if (is_or)
+        a->now = analyse_join(now, a->now);
+    else
+        a->failed = analyse_join(failed, a->failed);
+}
+
+static void walk_if(struct analyse *a, const struct node *n)
+{
+    walk_condition(a, n->branch.cond);
+    struct analyse_state otherwise = a->failed;
+    walk_branch(a, n->branch.then);
+    struct analyse_state now = a->now, failed = a->failed;
+    a->now = otherwise;
+    a->failed = (struct analyse_state){ .is_never = true };
+    walk_branch(a, n->branch.otherwise);
+    a->now = analyse_join(now, a->now);
+    a->failed = analyse_join(failed, a->failed);
+}
+
+/* A body that runs again and again, from wherever it was left. */
+static void walk_loop(struct analyse *a, const struct node *n, const struct node *cond,
+        const struct node *body)
+{
+    uint32_t line = line_of(a, n->pos);
+    bool changes = analyse_changes(a, n);
+    if (changes)
+        analyse_lose(a, line);
+    struct analyse_state now = a->now;
+    walk_condition(a, cond);
+    if (n->type == NODE_UNTIL)
+        a->now = a->failed;
+    walk_branch(a, body);
+    a->now = now;
+    analyse_stay(a);
 }
 
 static void walk_case(struct analyse *a, const struct node *n)
 {
     walk_word(a, n->choice.subject);
+    struct analyse_state now = a->now;
+    bool changes = analyse_changes(a, n);
     for (size_t i = 0; i < n->choice.count && !a->is_over; i++) {
         walk_words(a, n->choice.items[i].patterns, n->choice.items[i].count);
+        if (i && n->choice.items[i - 1].end != CASE_BREAK && changes)
+            analyse_lose(a, line_of(a, n->pos));
         walk_branch(a, n->choice.items[i].body);
+        a->now = now;
     }
+    if (changes)
+        analyse_lose(a, line_of(a, n->pos));
+    else
+        analyse_stay(a);
 }
 
 static void walk_cond(struct analyse *a, const struct cond *c)
@@ -322,9 +417,14 @@ static void walk_function(struct analyse *a, const struct node *n)
 {
     bool is_certain = !a->branches && !a->functions && a->text->is_own;
     analyse_add_definition(a, n->function.name, is_certain, line_of(a, n->pos));
+    struct analyse_state now = a->now;
+    if (a->survey.changes)
+        analyse_lose(a, line_of(a, n->pos));
     a->functions++;
     walk_node(a, n->function.body);
     a->functions--;
+    a->now = now;
+    analyse_stay(a);
 }
 
 static void walk_arith_loop(struct analyse *a, const struct node *n)
@@ -332,13 +432,19 @@ static void walk_arith_loop(struct analyse *a, const struct node *n)
     walk_expr(a, n->arith_loop.init);
     walk_expr(a, n->arith_loop.test);
     walk_expr(a, n->arith_loop.step);
-    walk_branch(a, n->arith_loop.body);
+    walk_loop(a, n, NULL, n->arith_loop.body);
 }
 
 static void walk_sequence(struct analyse *a, const struct node *n)
 {
-    for (size_t i = 0; i < n->sequence.count && !a->is_over; i++)
+    for (size_t i = 0; i < n->sequence.count && !a->is_over; i++) {
+        if (i)
+            a->now = analyse_join(a->now, a->failed);
         walk_node(a, n->sequence.items[i]);
+        bool may_fail = a->conditions || a->functions || !a->errexit;
+        if (!may_fail && n->sequence.items[i]->type == NODE_SIMPLE)
+            a->failed.is_never = true;
+    }
 }
 
 static void walk_inside(struct analyse *a, const struct node *n)
@@ -355,48 +461,48 @@ static void walk_inside(struct analyse *a, const struct node *n)
         break;
     case NODE_AND:
     case NODE_OR:
-        walk_node(a, n->pair.a);
-        walk_branch(a, n->pair.b);
+        walk_pair(a, n);
         break;
     case NODE_GROUP:
         walk_node(a, n->pair.a);
         break;
     case NODE_BACKGROUND:
     case NODE_SUBSHELL:
-        walk_branch(a, n->pair.a);
+        walk_apart(a, n->pair.a);
+        analyse_stay(a);
         break;
     case NODE_IF:
-        walk_node(a, n->branch.cond);
-        walk_branch(a, n->branch.then);
-        walk_branch(a, n->branch.otherwise);
+        walk_if(a, n);
         break;
     case NODE_FOR:
     case NODE_SELECT:
         walk_words(a, n->loop.words, n->loop.count);
-        walk_branch(a, n->loop.body);
+        walk_loop(a, n, NULL, n->loop.body);
         break;
     case NODE_FOR_ARITH:
         walk_arith_loop(a, n);
         break;
     case NODE_WHILE:
     case NODE_UNTIL:
-        walk_node(a, n->until.cond);
-        walk_branch(a, n->until.body);
+        walk_loop(a, n, n->until.cond, n->until.body);
         break;
     case NODE_CASE:
         walk_case(a, n);
         break;
     case NODE_COND:
         walk_cond(a, n->cond);
+        analyse_stay(a);
         break;
     case NODE_ARITH:
         walk_expr(a, n->arith);
+        analyse_stay(a);
         break;
     case NODE_FUNCTION:
         walk_function(a, n);
         break;
     case NODE_COPROC:
-        walk_branch(a, n->coproc.body);
+        walk_apart(a, n->coproc.body);
+        analyse_stay(a);
         break;
     }
 }
@@ -445,6 +551,7 @@ static void walk_redirect(struct analyse *a, const struct redirect *r)
     out->redirects[out->redirect_count++] = (struct analyse_redirect){
         .target = target,
         .how = how,
+        .folder = a->now.folder,
         .is_device = target.is_literal && cmd_is_device(target.text),
         .line = line_of(a, r->pos),
     };
@@ -454,9 +561,14 @@ static void walk_node(struct analyse *a, const struct node *n)
 {
     if (!n || !analyse_spend(a, 0, 0))
         return;
+    struct analyse_state before = a->now;
     walk_inside(a, n);
+    struct analyse_state now = a->now, failed = a->failed;
+    a->now = before;
     for (size_t i = 0; i < n->redirect_count && !a->is_over; i++)
         walk_redirect(a, &n->redirects[i]);
+    a->now = now;
+    a->failed = failed;
 }
 
 /* --- names --- */
@@ -534,14 +646,6 @@ static void forget_unset(struct analyse *a, size_t i)
     }
 }
 
-static bool changes_folder(const struct analyse_command *command)
-{
-    static const char *const names[] = { "cd", "pushd", "popd" };
-    if (command->kind == ANALYSE_DYNAMIC)
-        return true;
-    return str_which(command->words[0].text, names, ARRAY_LEN(names)) < ARRAY_LEN(names);
-}
-
 static void resolve_all(struct analyse *a)
 {
     struct analysis *out = a->out;
@@ -550,10 +654,8 @@ static void resolve_all(struct analyse *a)
                 compare_definitions);
     for (size_t i = 0; i < out->count && a->definition_count; i++)
         forget_unset(a, i);
-    for (size_t i = 0; i < out->count; i++) {
+    for (size_t i = 0; i < out->count; i++)
         resolve(a, i, &out->commands[i]);
-        out->changes_folder |= changes_folder(&out->commands[i]);
-    }
 }
 
 /* --- order: by line, else as they were found --- */
@@ -615,21 +717,42 @@ static void walk_text(struct analyse *a, const struct analyse_text *t)
         analyse_add_unknown(a, "text that is no whole script", t->text, t->line);
         return;
     }
+    a->now = (struct analyse_state){ .folder = t->folder };
+    a->errexit = false;
     walk_node(a, script->root);
     script_unref(script);
+}
+
+static const struct analyse_folder start = { .is_known = true, .path = { "", 0 } };
+
+/* Folders are followed as the survey of a walk before allows it. */
+static void walk_script(struct analyse *a, const struct script *script,
+        struct analyse_text *first, struct analyse_survey survey)
+{
+    *a->out = (struct analysis){ 0 };
+    *a = (struct analyse){ .arena = a->arena,
+        .budget = a->budget,
+        .out = a->out,
+        .text = first,
+        .last = &first->next,
+        .survey = survey };
+    if (!survey.is_lost)
+        a->now.folder = start;
+    first->next = NULL;
+    walk_node(a, script->root);
+    while ((a->text = a->text->next) && !a->is_over)
+        walk_text(a, a->text);
 }
 
 bool script_analyse(const struct script *script, struct budget *budget,
         struct arena *arena, struct analysis *out, struct error *err)
 {
     struct analyse_text first = { .via = "", .is_own = true };
-    *out = (struct analysis){ 0 };
-    struct analyse a = {
-        .arena = arena, .budget = budget, .out = out, .text = &first, .last = &first.next
-    };
-    walk_node(&a, script->root);
-    while ((a.text = a.text->next) && !a.is_over)
-        walk_text(&a, a.text);
+    struct analyse a = { .arena = arena, .budget = budget, .out = out };
+    walk_script(&a, script, &first, (struct analyse_survey){ 0 });
+    struct analyse_survey survey = analyse_survey(&a);
+    if (survey.changes && !a.is_over)
+        walk_script(&a, script, &first, survey);
     if (a.is_over)
         return error_set(err, ERR_LIMIT,
                 "the script is too long to be analysed (at most %zu words and %zu MiB)",
@@ -644,7 +767,7 @@ bool command_analyse(const struct analyse_word *words, size_t count,
 {
     struct analyse_text text = { .via = "", .is_own = true };
     struct analyse_call call = {
-        .command = { .via = "", .words = words, .count = count },
+        .command = { .via = "", .words = words, .count = count, .folder = start },
     };
     *out = (struct analysis){ 0 };
     struct analyse a = {

@@ -9,10 +9,11 @@
  * nice, command, builtin, exec ...) that command as well, after the one that starts it.
  *
  * It says what is written, not what will happen: a command may never be reached, or be
- * reached a thousand times.  What it cannot see it tells as `unknown`, with three
- * exceptions: an expansion among find's words is never taken for an -exec; text may turn
- * into code inside a value (a subscript with a substitution that arithmetic finds in a
- * variable, PS4); and an alias may change what a later line says.
+ * reached a thousand times.  What it cannot see it tells as `unknown`, with four
+ * exceptions: a file that is sourced may change the folder; an expansion among find's
+ * words is never taken for an -exec; text may turn into code inside a value (a subscript
+ * with a substitution that arithmetic finds in a variable, PS4); and an alias may change
+ * what a later line says.
  */
 #ifndef SHELL_ANALYSE_H
 #define SHELL_ANALYSE_H
@@ -44,14 +45,23 @@ struct analyse_assign {
     struct analyse_word value;
 };
 
+/* Where something would happen, as far as `cd` is followed: one with a literal folder,
+ * and behind it only what runs if it succeeded (`cd sub && make`, `cd sub || exit`). */
+struct analyse_folder {
+    bool is_known;
+    struct str path; /* known: from where the script starts, or absolute; "": there */
+    uint32_t line;   /* not known: since the command of this line; 0: never */
+};
+
 struct analyse_command {
     enum analyse_kind kind;
     const struct analyse_word *words;     /* the name first */
     size_t count;                         /* at least 1 */
     const struct analyse_assign *assigns; /* before the name; by env too */
     size_t assign_count;
-    bool gets_more;      /* who starts it adds arguments: xargs */
-    bool is_elsewhere;   /* in another folder: env -C, find -execdir */
+    bool gets_more; /* who starts it adds arguments: xargs */
+    struct analyse_folder folder;
+    bool is_elsewhere;   /* but in another one: env -C, find -execdir */
     const char *via;     /* "": as written; else what has it: "xargs", "eval", ... */
     uint32_t line;       /* from 1; of text in text: where the outer command is */
     uint32_t defined_at; /* FUNCTION, MAYBE: the line of its definition */
@@ -68,6 +78,7 @@ enum analyse_open {
 struct analyse_redirect {
     struct analyse_word target;
     enum analyse_open how;
+    struct analyse_folder folder; /* that a relative target is in */
     bool is_device; /* one of the shell's own: /dev/null, /dev/stderr, ... */
     uint32_t line;
 };
@@ -86,7 +97,6 @@ struct analysis {
     size_t redirect_count, redirect_cap;
     struct analyse_unknown *unknown;
     size_t unknown_count, unknown_cap;
-    bool changes_folder; /* cd, pushd or popd is among the commands, or a dynamic name */
 };
 
 /*

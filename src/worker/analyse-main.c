@@ -56,6 +56,15 @@ static json_t *assigns_json(const struct analyse_command *c)
     return list;
 }
 
+/* "folder": where it is, or "folder_since": the line after which nobody knows. */
+static void add_folder(json_t *json, const struct analyse_folder *folder)
+{
+    if (!folder->is_known)
+        json_object_set_new(json, "folder_since", json_integer(folder->line));
+    else if (folder->path.len)
+        json_object_set_new(json, "folder", json_text(folder->path));
+}
+
 /* What is false or empty is left out: the list may be long. */
 static json_t *command_json(const struct analyse_command *c)
 {
@@ -79,6 +88,7 @@ static json_t *command_json(const struct analyse_command *c)
         json_object_set_new(json, "gets_more", json_true());
     if (c->is_elsewhere)
         json_object_set_new(json, "elsewhere", json_true());
+    add_folder(json, &c->folder);
     if (c->defined_at)
         json_object_set_new(json, "defined_at", json_integer(c->defined_at));
     return json;
@@ -92,8 +102,10 @@ static json_t *redirect_json(const struct analyse_redirect *r)
         [ANALYSE_APPEND] = "append",
         [ANALYSE_READ_WRITE] = "read-write",
     };
-    return json_pack("{s:s, s:i, s:o, s:b}", "open", ways[r->how], "line", (int)r->line,
-            "target", word_json(&r->target), "device", r->is_device);
+    json_t *json = json_pack("{s:s, s:i, s:o, s:b}", "open", ways[r->how], "line",
+            (int)r->line, "target", word_json(&r->target), "device", r->is_device);
+    add_folder(json, &r->folder);
+    return json;
 }
 
 static json_t *analysis_json(const struct analysis *a)
@@ -107,8 +119,8 @@ static json_t *analysis_json(const struct analysis *a)
         json_array_append_new(unknown,
                 json_pack("{s:s, s:i, s:o}", "what", a->unknown[i].what, "line",
                         (int)a->unknown[i].line, "text", json_text(a->unknown[i].text)));
-    return json_pack("{s:o, s:o, s:o, s:b}", "commands", commands, "redirects", redirects,
-            "unknown", unknown, "changes_folder", a->changes_folder);
+    return json_pack("{s:o, s:o, s:o}", "commands", commands, "redirects", redirects,
+            "unknown", unknown);
 }
 
 static bool analyse(struct str text, struct arena *arena, json_t **out, struct error *err)

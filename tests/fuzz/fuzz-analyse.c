@@ -14,9 +14,18 @@ static void check_word(const struct analyse_word *w)
     assert(!w->is_literal || strnlen(w->text.data, w->text.len + 1) <= w->text.len);
 }
 
+static void check_folder(const struct analyse_folder *f)
+{
+    assert(f->is_known || !f->path.len);
+    assert(f->path.len < 4096);
+    assert(f->path.len < 2 || f->path.data[f->path.len - 1] != '/');
+    assert(!f->path.len || !memmem(f->path.data, f->path.len, "//", 2));
+}
+
 static void check_command(const struct analyse_command *c, uint32_t line)
 {
     assert(c->count && c->via && c->line >= line);
+    check_folder(&c->folder);
     assert((c->kind == ANALYSE_DYNAMIC) == !c->words[0].is_literal);
     assert((c->kind == ANALYSE_FUNCTION || c->kind == ANALYSE_MAYBE) ==
             (c->defined_at > 0));
@@ -33,6 +42,7 @@ static void check(const struct analysis *a)
         check_command(&a->commands[i], i ? a->commands[i - 1].line : 1);
     for (size_t i = 0; i < a->redirect_count; i++) {
         check_word(&a->redirects[i].target);
+        check_folder(&a->redirects[i].folder);
         assert(a->redirects[i].line >= (i ? a->redirects[i - 1].line : 1));
         assert(!a->redirects[i].is_device || a->redirects[i].target.is_literal);
     }

@@ -32,6 +32,14 @@ static void describe_word(const struct analyse_word *w, struct buf *out)
             STR_ARG(w->text));
 }
 
+static void describe_folder(const struct analyse_folder *folder, struct buf *out)
+{
+    if (!folder->is_known)
+        buf_addf(out, " in ?%u", folder->line);
+    else if (folder->path.len)
+        buf_addf(out, " in %.*s", STR_ARG(folder->path));
+}
+
 static void describe_command(const struct analyse_command *c, struct buf *out)
 {
     static const char *const kinds[] = { "builtin", "function", "maybe", "program",
@@ -47,7 +55,9 @@ static void describe_command(const struct analyse_command *c, struct buf *out)
     }
     for (size_t i = 0; i < c->count; i++)
         describe_word(&c->words[i], out);
-    buf_addf(out, "%s%s\n", c->gets_more ? " ..." : "", c->is_elsewhere ? " @" : "");
+    buf_addf(out, "%s%s", c->gets_more ? " ..." : "", c->is_elsewhere ? " @" : "");
+    describe_folder(&c->folder, out);
+    buf_addc(out, '\n');
 }
 
 static void describe(const struct analysis *a, struct buf *out)
@@ -59,13 +69,12 @@ static void describe(const struct analysis *a, struct buf *out)
         buf_addf(out, "%u %s%s", a->redirects[i].line, ways[a->redirects[i].how],
                 a->redirects[i].is_device ? " device" : "");
         describe_word(&a->redirects[i].target, out);
+        describe_folder(&a->redirects[i].folder, out);
         buf_addc(out, '\n');
     }
     for (size_t i = 0; i < a->unknown_count; i++)
         buf_addf(out, "%u unknown %s: %.*s\n", a->unknown[i].line, a->unknown[i].what,
                 STR_ARG(a->unknown[i].text));
-    if (a->changes_folder)
-        buf_add(out, STR("changes folder\n"));
 }
 
 static void read_file(const char *path, struct buf *out)
