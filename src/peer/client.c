@@ -25,6 +25,8 @@
 #define MAX_SENTENCE ((size_t)8 << 10)
 #define MAX_SAID     ((size_t)2000) /* of a text of the server in a sentence */
 #define MAX_VERSION  40
+#define MAX_CURSOR   4096 /* bytes; each may become six in JSON */
+#define MAX_TRACE    256
 
 enum state { GREETING, PROBING, IDLE, CALLING, LISTING, GONE };
 
@@ -112,6 +114,7 @@ static bool request(struct peer_client *c, const char *method, struct str params
     buf_add(&out, params.len && meta.len ? STR(",") : STR(""));
     buf_add(&out, buf_str(&meta));
     buf_add(&out, STR("}}\n"));
+    assert(!out.full); /* each part has its ceiling */
     return link_send(c->link, out);
 }
 
@@ -303,7 +306,7 @@ static void on_listed(struct peer_client *c, const json_t *result)
         json_write(tool, &c->tools);
     }
     bool more = json_is_string(next) && !is_among(c->cursors, next) && !c->tools.full &&
-                json_string_length(next) < MAX_FRAME / 8 &&
+                json_string_length(next) <= MAX_CURSOR &&
                 json_array_size(c->cursors) + 1 < CLIENT_MAX_PAGES;
     if (!more && *c->tool) { /* the bridge knows what it wanted to know */
         end_list(c);
@@ -529,7 +532,7 @@ bool client_ask(struct peer_client *c, const struct client_request *r,
     c->is_renewed = c->has_learnt = false;
     c->tool = str_copy(r->tool);
     c->arguments = str_copy(r->arguments);
-    c->trace = str_copy(r->trace);
+    c->trace = str_copy(r->trace.len <= MAX_TRACE ? r->trace : STR(""));
     if (c->state != IDLE || send_request(c))
         return true;
     c->state = GONE;

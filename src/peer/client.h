@@ -19,7 +19,8 @@
 
 #define CLIENT_MAX_BYTES    ((size_t)64 << 20) /* that a server sends for one request */
 #define CLIENT_MAX_MESSAGES 100000
-#define CLIENT_MAX_PAGES    50 /* of a list of tools */
+#define CLIENT_MAX_PAGES    50   /* of a list of tools */
+#define CLIENT_MAX_NAME     1024 /* bytes of the name of a tool */
 
 /* How a server wants to be spoken to; it is the same at each start. */
 enum client_era { CLIENT_UNKNOWN, CLIENT_LEGACY, CLIENT_MODERN };
@@ -38,7 +39,7 @@ MUST_CHECK bool client_open(
         const struct client_config *config, struct peer_client **out, struct error *err);
 
 struct client_request {
-    struct str tool;      /* "": list all tools */
+    struct str tool;      /* "": list all tools; CLIENT_MAX_NAME bytes at most */
     struct str arguments; /* JSON, an object */
     struct str trace;     /* the traceparent of who asks, or "" */
 };

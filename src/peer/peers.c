@@ -372,9 +372,11 @@ static struct peer *find_peer(struct peers *p, struct str server)
 static bool prepare(struct peer_call *c, const struct peer_request *r)
 {
     /* Decided on in full, it must be sent in full. */
-    if (memchr(r->tool.data ? r->tool.data : "", '\0', r->tool.len)) {
+    if (r->tool.len > CLIENT_MAX_NAME || memchr(r->tool.data, '\0', r->tool.len)) {
         c->end = PEER_REFUSED;
-        buf_add(&c->text, STR("no name of a tool contains a NUL character"));
+        buf_addf(&c->text,
+                "no name of a tool contains a NUL character or has more than %d bytes",
+                CLIENT_MAX_NAME);
         return false;
     }
     if (!decide(c, r))

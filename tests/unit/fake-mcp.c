@@ -3,10 +3,11 @@
  *
  *   fake-mcp [--log FILE] METHOD=ACTION[~ACTION]...
  *
- * An action is a line to send, in which $id is the id that was received, or one of the
- * words below.  What has no rule is answered well.  The method `start` stands for the
- * time before anything is read, `end` for the end of stdin, and with `M#2=` the second
- * request M is meant.  Each line that was received is appended to FILE.
+ * An action is a line to send, in which $id is the id that was received and $long 5,000
+ * control characters, or one of the words below.  What has no rule is answered well.  The
+ * method `start` stands for the time before anything is read, `end` for the end of stdin,
+ * and with `M#2=` the second request M is meant.  Each line that was received is appended
+ * to FILE.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -105,10 +106,16 @@ static void send_long(const char *id, long lines)
 static void send_line(const char *text, const char *id)
 {
     const char *at;
-    while ((at = strstr(text, "$id"))) {
+    while ((at = strchr(text, '$'))) {
         put(text, (size_t)(at - text));
-        put(id, strlen(id));
-        text = at + 3;
+        text = at + 1;
+        if (!strncmp(text, "id", 2)) {
+            put(id, strlen(id));
+            text += 2;
+        } else if (!strncmp(text, "long", 4)) {
+            fill(STDOUT_FILENO, 5000 * 6, "\\u0001");
+            text += 4;
+        }
     }
     put(text, strlen(text));
     put("\n", 1);

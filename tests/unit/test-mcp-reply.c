@@ -101,7 +101,7 @@ static void test_image(void **state UNUSED)
 
 static void test_list(void **state UNUSED)
 {
-    auto_buf text = BUF((size_t)1 << 20), many = BUF((size_t)1 << 20);
+    auto_buf text = BUF((size_t)1 << 20);
     json_auto_t *tools =
             parse("[{\"name\":\"a\\nb\",\"description\":\"say \\\"x\\\"\\u001b\\n\\n\","
                   "\"inputSchema\":{\"type\":\"object\",\"title\":\"\\u202e\"}},"

@@ -183,6 +183,17 @@ static void test_trace(void **state UNUSED)
     OPEN(&f, "x=nothing");
     assert_true(client_ask(f.client, &r, on_answer, &f));
     await(&f);
+    /* One that is none is left out. */
+    auto_buf trace = BUF(100000);
+    for (size_t i = 0; i < 99999; i++)
+        buf_addc(&trace, '"');
+    const struct client_request wrong = {
+        .tool = STR("wrong"), .arguments = STR("{}"), .trace = buf_str(&trace)
+    };
+    assert_true(client_ask(f.client, &wrong, on_answer, &f));
+    await(&f);
+    expect_good(&f, "done");
+    assert_non_null(strstr(received(&f), "\"name\":\"wrong\",\"arguments\":{}}}\n"));
     assert_non_null(strstr(received(&f),
             "\"arguments\":{},\"_meta\":{\"traceparent\":\"00-0af7651916cd43dd8448eb211c8"
             "0319c-b7ad6b7169203331-01\"}}}\n"));
@@ -510,6 +521,8 @@ static void test_odd_lists(void **state UNUSED)
         { "tools/list=" RESULT("{}"), "[]" },
         { "tools/list=" RESULT("{\"tools\":7}"), "[]" },
         { "tools/list=" RESULT("7"), "[]" },
+        { "tools/list={\"id\":$id,\"result\":{\"tools\":[1],\"nextCursor\":\"$long\"}}",
+                "[1]" },
         { "tools/list=" RESULT("{\"tools\":[1,\"x\"],\"nextCursor\":7}"), "[1,\"x\"]" },
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
