@@ -39,19 +39,25 @@ static void make_blocking(int socket)
     setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
 }
 
-/* Start a helper that gets `fd` as its first, and tell it what it is to do. */
-static bool start_helper(const char *path, int fd, struct str setup,
-        struct helper *helper, struct error *err)
+/* Start a helper that gets `fds`, and tell it what it is to do. */
+static bool start_helper_with(const char *path, const int *fds, size_t count,
+        struct str setup, struct helper *helper, struct error *err)
 {
     static const char *const env[] = { "LC_ALL=C.UTF-8", NULL };
     const struct helper_spec spec = {
-        .path = path, .env = env, .fds = &fd, .fd_count = 1
+        .path = path, .env = env, .fds = fds, .fd_count = count
     };
     const struct wire_message m = { WIRE_SETUP, 1, { setup } };
     if (!helper_spawn(&spec, helper, err))
         return false;
     make_blocking(helper->socket);
     return wire_send(helper->socket, &m, err);
+}
+
+static bool start_helper(const char *path, int fd, struct str setup,
+        struct helper *helper, struct error *err)
+{
+    return start_helper_with(path, &fd, 1, setup, helper, err);
 }
 
 /* `folder` becomes the root; `paths` may be NULL. */
@@ -235,4 +241,23 @@ static bool ask_machine_interpreter(
 json_t *doctor_interpreter(void)
 {
     return examine("paddock-python", ask_machine_interpreter);
+}
+
+/* It connects to nobody before it is given a message, and there is none. */
+static bool ask_bridge(
+        const char *path, const char *folder UNUSED, json_t **out, struct error *err)
+{
+    auto_fd int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    const int fds[] = { null, null }; /* input and output */
+    struct helper helper = HELPER_NONE;
+    bool good = start_helper_with(path, fds, ARRAY_LEN(fds),
+                        STR("{\"url\":\"http://localhost/\"}"), &helper, err) &&
+                receive_status(helper.socket, out, err);
+    helper_finish(&helper);
+    return good;
+}
+
+json_t *doctor_bridge(void)
+{
+    return examine("paddock-bridge", ask_bridge);
 }

@@ -53,14 +53,16 @@ static json_t *examine(void)
     struct utsname system;
     uname(&system);
     json_t *worker = doctor_folder_worker(), *workspace = doctor_machine_worker(),
-           *python = doctor_interpreter();
+           *python = doctor_interpreter(), *bridge = doctor_bridge();
     /* Where there is no Python there is nothing to hold. */
     bool missing = !json_is_string(json_object_get(python, "path"));
-    return json_pack("{s:s, s:s, s:s, s:i, s:o, s:b, s:o, s:o, s:o}", "version",
+    return json_pack("{s:s, s:s, s:s, s:i, s:o, s:b, s:o, s:o, s:o, s:o}", "version",
             PADDOCK_VERSION, "kernel", system.release, "machine", system.machine, "uid",
             (int)geteuid(), "probes", run_probes(), "holds",
-            all_hold(worker) && all_hold(workspace) && (missing || all_hold(python)),
-            "worker", worker, "workspace_worker", workspace, "python", python);
+            all_hold(worker) && all_hold(workspace) && (missing || all_hold(python)) &&
+                    all_hold(bridge),
+            "worker", worker, "workspace_worker", workspace, "python", python, "bridge",
+            bridge);
 }
 
 static const char *text_at(const json_t *object, const char *key)
@@ -120,6 +122,8 @@ static void print_text(const json_t *report, struct buf *out)
     print_worker(json_object_get(report, "workspace_worker"),
             "a worker of pyddock and paddock serve", out);
     print_worker(json_object_get(report, "python"), "the interpreter of run_python", out);
+    print_worker(
+            json_object_get(report, "bridge"), "the way to a server that has a URL", out);
     buf_addf(out, "\n%s\n",
             json_is_true(json_object_get(report, "holds"))
                     ? "Every property is held by the kernel."

@@ -11,5 +11,6 @@
 json_t *doctor_folder_worker(void);  /* that sees one folder */
 json_t *doctor_machine_worker(void); /* that sees the machine, under a path policy */
 json_t *doctor_interpreter(void);    /* the same for a snippet; and "version" */
+json_t *doctor_bridge(void);         /* to a server that has a URL */
 
 #endif
