@@ -299,6 +299,47 @@ static void warn_launcher(struct definition_loader *l, const struct peer_definit
             STR_ARG(name), what, STR_ARG(d->name));
 }
 
+/* --- its environment --- */
+
+/* Variables whose files are run by, or loaded into, what is started. */
+static bool loads_code(struct str name)
+{
+    static const char *const names[] = { "BASH_ENV", "CLASSPATH", "ENV", "LD_AUDIT",
+        "LD_LIBRARY_PATH", "LD_PRELOAD", "NODE_PATH", "PATH", "PERL5LIB", "PYTHONHOME",
+        "PYTHONPATH", "RUBYLIB" };
+    return str_which(name, names, ARRAY_LEN(names)) < ARRAY_LEN(names);
+}
+
+/* A library without a slash is looked for in the folders of the system. */
+static bool is_planted(
+        const struct definition_loader *l, struct str name, struct str entry)
+{
+    bool is_path = !str_starts(name, STR("LD_")) || str_is(name, "LD_LIBRARY_PATH");
+    if (!is_path && !(entry.len && memchr(entry.data, '/', entry.len)))
+        return false;
+    const char *path = arena_printf(
+            l->arena, "%.*s/%.*s", STR_ARG(l->policy->workspace_real), STR_ARG(entry));
+    if (entry.len && entry.data[0] == '/')
+        path = arena_cstr(l->arena, entry);
+    const char *real = protect_resolve(path, l->arena);
+    return !real || place_may_be_planted(l->policy, str_of(real));
+}
+
+static void warn_environment(struct definition_loader *l, const struct peer_definition *d)
+{
+    for (const char *const *one = d->env; *one; one++) {
+        struct str rest = str_of(*one), name = str_cut(&rest, '=');
+        bool planted = false;
+        while (loads_code(name) && rest.len && !planted)
+            planted = is_planted(l, name, str_cut(&rest, ':'));
+        if (planted)
+            definition_warn(l, d->origin,
+                    "%.*s of its environment names a place where agents may write, and "
+                    "what is there is run by the server",
+                    STR_ARG(name));
+    }
+}
+
 /* --- a server that has a URL --- */
 
 static const char *find_variable(const struct peer_definition *d, const char *name)
@@ -357,5 +398,6 @@ bool definition_resolve(
                 "these are write-protected now, but not what they load from elsewhere: "
                 "keep them in .pyddock, or outside of writable_paths");
     warn_launcher(l, d);
+    warn_environment(l, d);
     return true;
 }

@@ -224,10 +224,11 @@ static void test_guard_not_kept(void **state UNUSED)
     put_definition(&d.world, "ws/a/.hidden/deep/x.json", "x");
     make_link(&d.world, "ws/.pyddock/mcp.json", "../a/.hidden/deep/x.json");
     load_definitions(
-            &d, BOX "[filesystem.guards]\n'(a/.hidden/deep|b)' = \"read-only\"\n");
+            &d, BOX "[filesystem.guards]\n'(a/.hidden/deep|no/such)' = \"read-only\"\n");
     expect(&d, NULL);
-    load_definitions(&d, BOX "[filesystem.guards]\n'(a/.hidden/deep|b)' = \"read-only\"\n"
-                             "'/a/\\.hidden/deep/' = \"read-only\"\n");
+    load_definitions(&d,
+            BOX "[filesystem.guards]\n'(a/.hidden/deep|no/such)' = \"read-only\"\n"
+                "'/a/\\.hidden/deep/' = \"read-only\"\n");
     expect(&d, "x");
     close_definitions(&d);
 }
@@ -519,6 +520,44 @@ static void test_launchers(void **state UNUSED)
     close_definitions(&d);
 }
 
+static void test_environment(void **state UNUSED)
+{
+    static const struct {
+        const char *env;
+        bool warned;
+    } cases[] = {
+        { "\"PYTHONPATH\": \"src\"", true },
+        { "\"PATH\": \"/bin:%s\"", true },
+        { "\"PATH\": \"/bin::/usr/bin\"", true },
+        { "\"LD_PRELOAD\": \"./x.so\"", true },
+        { "\"PATH\": \"/bin:/usr/bin\"", false },
+        { "\"LD_PRELOAD\": \"/lib/x.so\"", false },
+        { "\"PYTHONPATH\": \".pyddock/lib\"", false },
+        { "\"DATA\": \"src\"", false },
+    };
+    struct definitions d;
+    open_definitions(&d);
+    make_folder(&d.world, "ws/src");
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        auto_buf text = BUF(4096), env = BUF(4096);
+        const char *mark = strstr(cases[i].env, "%s");
+        size_t before = mark ? (size_t)(mark - cases[i].env) : strlen(cases[i].env);
+        buf_add(&env, (struct str){ cases[i].env, before });
+        if (mark)
+            buf_addf(&env, "%s%s", in_world(&d.world, "ws/src").data, mark + 2);
+        buf_addf(&text,
+                "{\"mcpServers\": {\"box\": {\"command\": \"/bin/true\", \"env\": "
+                "{%s}}}}",
+                env.data);
+        put(&d.world, "ws/.pyddock/mcp.json", text.data);
+        load_definitions(&d, BOX);
+        assert_int_equal(d.all.count, 1);
+        if (is_warned(&d, "names a place where agents may write") != cases[i].warned)
+            fail_msg("%s", text.data);
+    }
+    close_definitions(&d);
+}
+
 static void check_changed(const struct definitions *d, const char *want)
 {
     auto_buf text = BUF(4096);
@@ -571,6 +610,7 @@ int main(void)
         cmocka_unit_test(test_path_of_definition),
         cmocka_unit_test(test_arguments),
         cmocka_unit_test(test_launchers),
+        cmocka_unit_test(test_environment),
         cmocka_unit_test(test_changed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
