@@ -188,6 +188,15 @@ bool reply_take(struct exchange *x, struct str text)
     return fine;
 }
 
+/* A server that refuses a token may well repeat it. */
+static void clean_message(const struct exchange *x, json_t *error)
+{
+    struct str message = json_get_str(error, "message", STR(""));
+    auto_buf clean = BUF(BRIDGE_MAX_MESSAGE);
+    bridge_hide_secrets(x->bridge->setup, message, &clean);
+    json_object_set_new(error, "message", json_text(buf_str(&clean)));
+}
+
 /* The server's own error, as JSON-RPC has it, or NULL. */
 static json_t *find_error(const struct exchange *x)
 {
@@ -202,8 +211,10 @@ static json_t *find_error(const struct exchange *x)
     bool is_error = json_is_integer(json_object_get(error, "code")) &&
                     json_is_string(json_object_get(error, "message"));
     json_decref(json);
-    if (is_error && is_for_it)
+    if (is_error && is_for_it) {
+        clean_message(x, error);
         return error;
+    }
     json_decref(error);
     return NULL;
 }

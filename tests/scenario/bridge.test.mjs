@@ -3,6 +3,7 @@
 // the request that it belongs to, says why, and the next one works.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
+import { createSecureServer } from 'node:http2';
 import { createServer as createTcpServer } from 'node:net';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -232,6 +233,11 @@ test('what the server words as JSON-RPC is passed on, whatever the status', asyn
   const { bridge } = await peer(t, (q, r, m) => json(r, { jsonrpc: '2.0', ...(m.id === 1 ? { id: 1 } : {}),
     error: { code: -32022, message: 'no', data: { supported: ['x'] } } }, { status: 400 }));
   for (const id of [1, 2]) assert.deepEqual((await bridge.call(id)).error, { code: -32022, message: 'no', data: { supported: ['x'] } });
+});
+
+test('a token that such words repeat is not passed on', async (t) => {
+  const { bridge } = await peer(t, (q, r, m) => json(r, { jsonrpc: '2.0', id: m.id, error: { code: -32001, message: `no: ${q.headers.authorization}` } }, { status: 401 }));
+  assert.deepEqual((await bridge.call(1)).error, { code: -32001, message: 'no: ***' });
 });
 
 test('a status that is no success is told with the start of what was said', async (t) => {
@@ -493,4 +499,32 @@ test('headers that go over plain HTTP to another machine are warned about', asyn
   const bridge = new Bridge(t, { url: 'http://no-such-host.invalid/', headers: ['X: sesame-1'] });
   await bridge.call(1);
   assert.match(bridge.stderr, /headers go to http:\/\/no-such-host.invalid in the clear/);
+});
+
+test('HTTP/2 is spoken where a server has it, many requests on one connection', async (t) => {
+  const { tls, ca_file } = await certificates(t);
+  let connections = 0;
+  const waiting = [];
+  const server = createSecureServer(tls);
+  server.on('session', () => { connections++; }).on('stream', (s, headers) => {
+    const parts = [];
+    s.on('data', (part) => parts.push(part)).on('error', () => {}).on('end', () => {
+      const m = headers[':method'] === 'POST' ? JSON.parse(Buffer.concat(parts)) : {};
+      const answer = () => {
+        s.respond({ ':status': m.id === undefined ? 202 : 200, 'content-type': 'application/json', 'mcp-session-id': 's' });
+        s.end(m.id === undefined ? '' : JSON.stringify(m.method === 'initialize' ? initialized(m.id) : result(m.id, { http: 2 })));
+      };
+      if (m.method !== 'tools/list') return answer();
+      waiting.push(answer);
+      if (waiting.length === 5) for (const one of waiting) one();
+    });
+  });
+  await new Promise((done) => server.listen(0, '127.0.0.1', done));
+  t.after(() => server.close());
+  const bridge = new Bridge(t, { url: `https://127.0.0.1:${server.address().port}/mcp`, ca_file });
+  await bridge.initialize();
+  for (let id = 0; id < 5; id++) bridge.send({ jsonrpc: '2.0', id, method: 'tools/list' });
+  for (let id = 0; id < 5; id++) assert.deepEqual((await bridge.reply(id)).result, { http: 2 });
+  assert.equal(connections, 1);
+  assert.deepEqual(await bridge.end(), { code: 0, signal: null });
 });
