@@ -283,6 +283,14 @@ static struct node *parse_cond_command(struct parser *p, struct pos pos)
     return n;
 }
 
+bool parse_is_function_name(const struct word *w)
+{
+    for (size_t i = 0; i < w->source.len; i++)
+        if (strchr("$`'\"\\", w->source.data[i]))
+            return false;
+    return w->count && w->parts[0].type != PART_PROCESS;
+}
+
 struct node *parse_function_body(struct parser *p, struct str name, struct mark start)
 {
     struct node *n = parse_node(p, NODE_FUNCTION, lex_pos_at(p, start.at));
@@ -303,7 +311,7 @@ static struct node *parse_function(struct parser *p, struct pos pos UNUSED)
     struct word *w = word_read(p, 0);
     if (!w)
         return parse_unexpected(p);
-    if (!w->is_literal)
+    if (!parse_is_function_name(w))
         return parse_fail(
                 p, w->pos, "`%.*s': not a valid identifier", STR_ARG(w->source));
     lex_skip_blanks(p);
@@ -314,7 +322,7 @@ static struct node *parse_function(struct parser *p, struct pos pos UNUSED)
         if (!lex_accept(p, ")"))
             p->in->at = at; /* its body is a subshell */
     }
-    return parse_function_body(p, w->literal, start);
+    return parse_function_body(p, w->source, start);
 }
 
 static bool at_compound(struct parser *p);

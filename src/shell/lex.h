@@ -194,6 +194,9 @@ struct node *parse_simple(struct parser *p);
 
 /* A compound command with its redirections; NULL if none begins here. */
 struct node *parse_compound(struct parser *p);
+/* A word as it is written can be a function's name if nothing in it is quoted or expanded
+ * as a value; patterns, braces and tildes are letters there. */
+bool parse_is_function_name(const struct word *w);
 struct node *parse_function_body(struct parser *p, struct str name, struct mark start);
 struct cond *parse_cond(struct parser *p);
 

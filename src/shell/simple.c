@@ -213,7 +213,7 @@ static struct node *read_function(struct simple *s)
 {
     struct parser *p = s->p;
     const struct word *w = s->args.items[0].word;
-    if (w->count != 1 || w->parts[0].type != PART_TEXT || w->parts[0].quoted)
+    if (!parse_is_function_name(w))
         return parse_unexpected(p);
     advance(p, 1);
     lex_skip_blanks(p);
