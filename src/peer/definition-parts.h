@@ -28,7 +28,8 @@ void definition_warn(struct definition_loader *l, struct origin at, const char *
 struct definition_source {
     const json_t *server; /* borrowed; NULL: nothing */
     struct origin origin;
-    bool ambiguous; /* the file says two things */
+    const char *path; /* of the file */
+    bool ambiguous;   /* the file says two things */
 };
 
 /*

@@ -1,10 +1,12 @@
 #include "base/file.h"
 #include "peer/definition-parts.h"
 #include "policy/environ.h"
+#include "policy/protect.h"
 
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <strings.h>
 #include <sys/stat.h>
 
 /* As people write them; later ones win. */
@@ -148,6 +150,7 @@ static void scan_file(struct definition_loader *l, const struct peer_file *file,
         if (!found.server)
             continue;
         found.origin.file = file->name;
+        found.path = file->path;
         sources[i] = found;
     }
 }
@@ -197,6 +200,39 @@ static const char *const *base_environment(const struct definition_loader *l)
     return out;
 }
 
+/* A secret that is written out can be read by who may read the file. */
+static void warn_secret(struct definition_loader *l,
+        const struct definition_source *source, const struct policy_mcp *section,
+        const char *key)
+{
+    const char *name;
+    json_t *value;
+    json_object_foreach (json_object_get(source->server, key), name, value) {
+        struct str text = json_str(value);
+        bool is_secret = env_is_secret(str_of(name), text) ||
+                         (!strcasecmp(name, "Authorization") && text.len);
+        bool is_named = section->variables.count && strstr(text.data, "${");
+        if (!is_secret || is_named)
+            continue;
+        definition_warn(l, source->origin,
+                "\"%s\" '%s' looks like a secret, and agents may read this file: write "
+                "${NAME} and list NAME in [mcp.%.*s] variables, or guard the file with "
+                "\"deny-agent\"",
+                key, name, STR_ARG(section->name));
+        return;
+    }
+}
+
+static void warn_secrets(struct definition_loader *l,
+        const struct definition_source *source, const struct policy_mcp *section)
+{
+    const char *real = protect_resolve(source->path, l->arena);
+    if (!real || !path_allowed(l->paths, str_of(real), PATH_READ, NULL))
+        return;
+    warn_secret(l, source, section, "env");
+    warn_secret(l, source, section, "headers");
+}
+
 static void read_servers(struct definition_loader *l,
         const struct definition_source *sources, struct peer_definitions *out)
 {
@@ -216,8 +252,10 @@ static void read_servers(struct definition_loader *l,
             definition_warn(l, sources[i].origin,
                     "the server '%.*s' is not available: %s", STR_ARG(section->name),
                     err.message);
-        else
+        else {
             out->count++;
+            warn_secrets(l, &sources[i], section);
+        }
     }
     out->items = items;
 }

@@ -173,3 +173,20 @@ test('a link that a command of an agent replaces leads no server elsewhere', { s
   assert.equal((await s.tool('run_mcp', { server: 'box', tool: 'get_item' })).text, 'mine: get_item {}');
   assert.doesNotMatch(await log(w), /evil/);
 });
+
+test('nothing of a policy, a definition or a call goes through a shell', async (t) => {
+  const traps = ['$(touch PWN)', '`touch PWN`', '; touch PWN', '\n touch PWN', '| touch PWN #'];
+  const w = await workspace(t, { policy: `[mcp.box]\ndescription = "$(touch PWN) \`touch PWN\`"\ntools = { '.*' = true }\n` });
+  const { command, args } = definition(w, 'box');
+  await define(w, '.pyddock/mcp.json', { box: { command, args: [...args, ...traps], env: { TRAP: traps[0], 'T;touch PWN': 'x' } } });
+  const s = await serve(t, w);
+  for (const trap of traps) {
+    const { text } = await s.tool('run_mcp', { server: 'box', tool: 'get_item', arguments: { [trap]: trap } });
+    assert.equal(text, `box: get_item ${JSON.stringify({ [trap]: trap })}`);
+    await s.tool('run_mcp', { server: trap, tool: trap });
+    await s.tool('run_mcp', { server: 'box', tool: trap });
+  }
+  for (const verb of [['show'], ['check'], ['test', '--mcp', 'box', 'x']])
+    await execute(paddock, ['policy', ...verb, '--workspace', w.root], { cwd: w.root, env: { PATH: process.env.PATH, HOME: w.home } });
+  assert.ok(!(await snapshot(w.top)).some((line) => /PWN/.test(line)));
+});

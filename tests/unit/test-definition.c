@@ -286,6 +286,38 @@ static void test_variables(void **state UNUSED)
     close_definitions(&d);
 }
 
+/* What agents can read in the file is told. */
+static void test_secrets(void **state UNUSED)
+{
+    static const struct {
+        const char *server, *overlay;
+        bool warned;
+    } cases[] = {
+        { "{\"command\": \"tool\", \"env\": {\"API_TOKEN\": \"abc123\"}}", "", true },
+        { "{\"command\": \"tool\", \"env\": {\"MODE\": \"blue\"}}", "", false },
+        { "{\"url\": \"http://h/\", \"headers\": {\"authorization\": \"x\"}}", "", true },
+        { "{\"command\": \"tool\", \"env\": {\"API_TOKEN\": \"${API_TOKEN}\"}}",
+                "[mcp.box]\nvariables = ['API_TOKEN']\n", false },
+        { "{\"command\": \"tool\", \"env\": {\"API_TOKEN\": \"abc123\"}}",
+                "[filesystem.guards]\n'/\\.pyddock/mcp\\.json$' = \"deny-agent\"\n",
+                false },
+    };
+    struct definitions d;
+    open_definitions(&d);
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        auto_buf text = BUF(4096), overlay = BUF(4096);
+        buf_addf(&text, "{\"mcpServers\": {\"box\": %s}}", cases[i].server);
+        buf_addf(&overlay, BOX "%s", cases[i].overlay);
+        put(&d.world, "ws/.pyddock/mcp.json", text.data);
+        load_definitions(&d, overlay.data);
+        assert_int_equal(d.all.count, 1);
+        if (is_warned(&d, "looks like a secret, and agents may read") != cases[i].warned)
+            fail_msg("%s %s", cases[i].server, cases[i].overlay);
+        assert_false(is_warned(&d, "abc123"));
+    }
+    close_definitions(&d);
+}
+
 static void test_limits(void **state UNUSED)
 {
     auto_buf text = BUF(DEFINITION_MAX_BYTES);
@@ -335,6 +367,7 @@ int main(void)
         cmocka_unit_test(test_files_refused),
         cmocka_unit_test(test_both_keys),
         cmocka_unit_test(test_variables),
+        cmocka_unit_test(test_secrets),
         cmocka_unit_test(test_limits),
         cmocka_unit_test(test_no_section),
     };
