@@ -40,9 +40,17 @@ MUST_CHECK bool parse_arith(struct str text, struct arena *arena, struct arith *
 
 /*
  * The first construct that this build cannot run, searched in the whole tree before
- * anything runs; NULL if all is supported.  Static text: "coproc".
+ * anything runs; NULL if all is supported.  Static text: "coproc", or for a command and
+ * for an option of `set` what it would take too: "fg (job control)".  A name that the
+ * script defines as a function, or for which `defined` is true, is none.
  */
-const char *script_unsupported(const struct script *s, struct pos *where);
+typedef bool script_defined_fn(void *user, struct str name);
+const char *script_unsupported(const struct script *s, script_defined_fn *defined,
+        void *user, struct pos *where);
+
+/* The same for one name of a command: "fg (job control)"; NULL: nothing is known of it.
+ */
+const char *script_unsupported_command(struct str name);
 
 /* Write the tree as shell text (what `type f` and `declare -f` print). */
 void ast_print(const struct node *n, struct buf *out);

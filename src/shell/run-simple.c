@@ -1,5 +1,6 @@
 /* Simple commands: assignments, lookup, functions, builtins. */
 #include "shell/exec.h"
+#include "shell/parse.h"
 
 #include <errno.h>
 
@@ -288,7 +289,10 @@ static const struct command *find_by_path(const char *name)
 static int exec_not_found(struct shell *sh, const char *name)
 {
     const char *nearest = command_nearest(name);
-    if (nearest)
+    const char *refused = script_unsupported_command(str_of(name));
+    if (refused)
+        shell_err(sh, "%s: not supported here", refused);
+    else if (nearest)
         shell_err(sh, "%s: command not found (did you mean '%s'?)", name, nearest);
     else
         shell_err(sh, "%s: command not found (help lists what there is)", name);

@@ -26,10 +26,60 @@ static const struct {
     { NODE_COPROC, "coproc" },
 };
 
+/* Commands of bash that are not there, and why. */
+static const struct {
+    const char *name, *text;
+} refused_commands[] = {
+    { "bg", "bg (job control)" },
+    { "bind", "bind (line editing)" },
+    { "compgen", "compgen (completion)" },
+    { "complete", "complete (completion)" },
+    { "compopt", "compopt (completion)" },
+    { "disown", "disown (all jobs end with the call)" },
+    { "enable", "enable (loadable builtins)" },
+    { "fc", "fc (history)" },
+    { "fg", "fg (job control)" },
+    { "history", "history (history)" },
+    { "logout", "logout (login shells)" },
+    { "suspend", "suspend (job control)" },
+};
+
+/* Options of `set` that could have no effect. */
+static const struct {
+    char letter;
+    const char *name, *text;
+} refused_options[] = {
+    { 'm', "monitor", "set -m (job control)" },
+    { 'H', "histexpand", "set -H (history)" },
+    { 0, "history", "set -o history (history)" },
+    { 0, "emacs", "set -o emacs (line editing)" },
+    { 0, "vi", "set -o vi (line editing)" },
+    { 'k', "keyword", "set -k (assignments after the command)" },
+    { 't', "onecmd", "set -t (one command a shell)" },
+};
+
 struct search {
     const char *found;
     struct pos where;
+    script_defined_fn *defined;
+    void *user;
+    bool collects; /* functions only ... */
+    unsigned own;  /* ... a bit for each refused command that is one */
 };
+
+static int refused_index(struct str name)
+{
+    for (size_t i = 0; i < ARRAY_LEN(refused_commands); i++)
+        if (str_is(name, refused_commands[i].name))
+            return (int)i;
+    return -1;
+}
+
+const char *script_unsupported_command(struct str name)
+{
+    int i = refused_index(name);
+    return i < 0 ? NULL : refused_commands[i].text;
+}
 
 static void search_node(struct search *s, const struct node *n);
 static void search_word(struct search *s, const struct word *w);
@@ -96,8 +146,63 @@ static void search_assign(struct search *s, const struct assign *a)
     }
 }
 
+static struct str literal_arg(const struct node *n, size_t i)
+{
+    if (i >= n->simple.arg_count || n->simple.args[i].assign ||
+            !n->simple.args[i].word->is_literal)
+        return (struct str){ "", 0 };
+    return n->simple.args[i].word->literal;
+}
+
+static bool asks_option(struct str word, struct str next, size_t i)
+{
+    if (word.len < 2 || word.data[0] != '-' || word.data[1] == '-')
+        return false;
+    struct str letters = str_from(word, 1);
+    char letter = refused_options[i].letter;
+    return (letter && memchr(letters.data, letter, letters.len)) ||
+           (memchr(letters.data, 'o', letters.len) &&
+                   str_is(next, refused_options[i].name));
+}
+
+/* Options of `set` up to its first operand. */
+static const char *refused_option(const struct node *n)
+{
+    for (size_t k = 1; k < n->simple.arg_count; k++) {
+        struct str word = literal_arg(n, k), next = literal_arg(n, k + 1);
+        if (word.len < 2 || !strchr("-+", word.data[0]) || str_is(word, "--"))
+            break;
+        for (size_t i = 0; i < ARRAY_LEN(refused_options); i++)
+            if (asks_option(word, next, i))
+                return refused_options[i].text;
+        k += memchr(word.data, 'o', word.len) != NULL; /* the name of -o */
+    }
+    return NULL;
+}
+
+static const char *refused_command(const struct search *s, const struct node *n)
+{
+    struct str name = literal_arg(n, 0);
+    if (str_is(name, "set"))
+        return refused_option(n);
+    bool direct = str_is(name, "command") || str_is(name, "builtin");
+    if (direct)
+        name = literal_arg(n, 1);
+    int i = refused_index(name);
+    if (i < 0)
+        return NULL;
+    bool is_own = s->own & 1u << i || (s->defined && s->defined(s->user, name));
+    return is_own && !direct ? NULL : refused_commands[i].text;
+}
+
 static void search_simple(struct search *s, const struct node *n)
 {
+    const char *text = s->collects ? NULL : refused_command(s, n);
+    if (text) {
+        s->found = text;
+        s->where = n->pos;
+        return;
+    }
     for (size_t i = 0; i < n->simple.assign_count && !s->found; i++)
         search_assign(s, &n->simple.assigns[i]);
     for (size_t i = 0; i < n->simple.arg_count && !s->found; i++) {
@@ -185,6 +290,8 @@ static void search_inside(struct search *s, const struct node *n)
         search_expr(s, n->arith);
         break;
     case NODE_FUNCTION:
+        if (refused_index(n->function.name) >= 0)
+            s->own |= 1u << refused_index(n->function.name);
         search_node(s, n->function.body);
         break;
     case NODE_COPROC:
@@ -198,7 +305,7 @@ static void search_node(struct search *s, const struct node *n)
     if (!n || s->found)
         return;
     for (size_t i = 0; i < ARRAY_LEN(unsupported); i++) {
-        if (n->type == unsupported[i].type) {
+        if (n->type == unsupported[i].type && !s->collects) {
             s->found = unsupported[i].name;
             s->where = n->pos;
             return;
@@ -209,9 +316,12 @@ static void search_node(struct search *s, const struct node *n)
         search_word(s, n->redirects[i].target);
 }
 
-const char *script_unsupported(const struct script *script, struct pos *where)
+const char *script_unsupported(const struct script *script, script_defined_fn *defined,
+        void *user, struct pos *where)
 {
-    struct search s = { .found = NULL };
+    struct search s = { .defined = defined, .user = user, .collects = true };
+    search_node(&s, script->root);
+    s.collects = false;
     search_node(&s, script->root);
     if (s.found)
         *where = s.where;

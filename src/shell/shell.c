@@ -375,6 +375,12 @@ static bool find_alias(void *user, struct str name, struct str *text)
     return false;
 }
 
+static bool has_function(void *user, struct str name)
+{
+    const struct shell *sh = user;
+    return functions_find(sh->functions, name);
+}
+
 bool exec_parse(struct shell *sh, struct str text, struct str name, uint32_t first_line,
         struct script **out)
 {
@@ -392,7 +398,7 @@ bool exec_parse(struct shell *sh, struct str text, struct str name, uint32_t fir
         return false;
     }
     struct pos where;
-    const char *construct = script_unsupported(*out, &where);
+    const char *construct = script_unsupported(*out, has_function, sh, &where);
     if (!construct)
         return true;
     shell_err(sh, "line %u, column %u: %s: not supported here; nothing was run",

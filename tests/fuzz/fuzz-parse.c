@@ -24,7 +24,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct pos where;
     if (!parse((struct str){ (const char *)data, size }, &first))
         return 0;
-    script_unsupported(first, &where);
+    script_unsupported(first, NULL, NULL, &where);
     auto_buf text = BUF((size_t)8 << 20), again = BUF((size_t)8 << 20);
     print(first, &text);
     /* A body that ends elsewhere than bash wants is not where it can be printed. */

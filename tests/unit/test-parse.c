@@ -309,12 +309,31 @@ static void test_unsupported(void **state UNUSED)
     for (size_t i = 0; i < ARRAY_LEN(places); i++) {
         struct script *s = parse(str_of(places[i]), &err);
         assert_non_null(s);
-        assert_string_equal(script_unsupported(s, &where), "coproc");
+        assert_string_equal(script_unsupported(s, NULL, NULL, &where), "coproc");
         assert_int_equal(where.line, i == 7 ? 2 : 1);
         script_unref(s);
     }
+    static const char *const commands[][2] = { { "echo a; f() { if x; then fg; fi; }",
+                                                       "fg" },
+        { "x=$(history)", "history" }, { "command bind a", "bind" },
+        { "builtin disown", "disown" }, { "set -eum", "set -m" },
+        { "set -e -o vi", "set -o vi" }, { "set -eo monitor x", "set -m" } };
+    for (size_t i = 0; i < sizeof(commands) / sizeof(*commands); i++) {
+        struct script *c = parse(str_of(commands[i][0]), &err);
+        const char *text = script_unsupported(c, NULL, NULL, &where);
+        assert_non_null(text);
+        assert_ptr_equal(strstr(text, commands[i][1]), text);
+        script_unref(c);
+    }
+    static const char *const harmless[] = { "fg() { a; }; fg", "echo fg", "set +m +H",
+        "set -- -m", "set - -m", "set x -m", "set -o pipefail -e", "set -ex -- -H" };
+    for (size_t i = 0; i < sizeof(harmless) / sizeof(*harmless); i++) {
+        struct script *c = parse(str_of(harmless[i]), &err);
+        assert_null(script_unsupported(c, NULL, NULL, &where));
+        script_unref(c);
+    }
     struct script *s = parse(STR("echo coproc"), &err);
-    assert_null(script_unsupported(s, &where));
+    assert_null(script_unsupported(s, NULL, NULL, &where));
     script_unref(s);
 }
 
@@ -463,7 +482,7 @@ static void parse_hostile(const struct hostile *h, size_t n)
     }
     /* What parses can be walked on the same stack. */
     struct pos where;
-    script_unsupported(s, &where);
+    script_unsupported(s, NULL, NULL, &where);
     if (s->root && n < 10000) {
         dump_node(s->root, &dumped);
         ast_print(s->root, &printed);
