@@ -148,20 +148,39 @@ static bool set_loop_variable(struct shell *sh, struct str name, struct str valu
 }
 
 /* "for i in 1 2", without the body. */
-static struct str loop_header(const struct node *n)
+static struct str loop_header(struct shell *sh, const struct node *n)
 {
+    if (!n->loop.count && (sh->set & SET_XTRACE || trap_is_set(sh, TRAP_DEBUG)))
+        return str_of(arena_printf(sh->arena, "%s %.*s in%s",
+                n->type == NODE_FOR ? "for" : "select", STR_ARG(n->loop.name),
+                n->loop.has_in ? "" : " \"$@\""));
     if (!n->loop.count)
         return n->source;
     struct str last = n->loop.words[n->loop.count - 1]->source;
     return str_sub(n->source, 0, (size_t)(last.data + last.len - n->source.data));
 }
 
+/* "case $x in" */
+static struct str case_header(struct shell *sh, const struct node *n)
+{
+    return str_of(
+            arena_printf(sh->arena, "case %.*s in", STR_ARG(n->choice.subject->source)));
+}
+
 static void before_compound(struct shell *sh, const struct node *n)
 {
     bool is_loop = n->type == NODE_FOR || n->type == NODE_SELECT;
-    exec_position(sh, n, is_loop ? loop_header(n) : n->source);
-    if (trap_is_set(sh, TRAP_DEBUG))
+    bool is_case = n->type == NODE_CASE;
+    bool traces = sh->set & SET_XTRACE, traps = trap_is_set(sh, TRAP_DEBUG);
+    struct str header = is_loop                        ? loop_header(sh, n)
+                        : is_case && (traces || traps) ? case_header(sh, n)
+                                                       : n->source;
+    exec_position(sh, n, header);
+    if (UNLIKELY(traps))
         trap_run(sh, TRAP_DEBUG);
+    if (UNLIKELY(traces) && (is_loop || is_case))
+        xtrace_text(sh, header);
+    sh->command_text = n->source; /* the header may be in the scratch arena */
 }
 
 static int exec_for(struct shell *sh, const struct node *n)
@@ -198,6 +217,8 @@ static bool eval_part(
     *value = missing;
     if (e && trap_is_set(sh, TRAP_DEBUG))
         trap_run(sh, TRAP_DEBUG);
+    if (e && UNLIKELY(sh->set & SET_XTRACE))
+        xtrace_arith(sh, e);
     return !e || expand_arith_in(sh, e, "((: ", value);
 }
 
@@ -360,7 +381,7 @@ static int exec_arith(struct shell *sh, const struct node *n)
 {
     before_compound(sh, n);
     if (sh->set & SET_XTRACE)
-        xtrace_text(sh, n->source);
+        xtrace_arith(sh, n->arith);
     struct arena_mark mark = arena_mark(sh->arena);
     int64_t value = 0;
     bool ok = expand_arith_in(sh, n->arith, "((: ", &value);

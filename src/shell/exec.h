@@ -169,6 +169,11 @@ void substitutions_end(struct shell *sh, struct substitution *before);
 /* `set -x`: "+ a b" on stderr. */
 void xtrace_args(struct shell *sh, size_t count, char *const *args);
 void xtrace_text(struct shell *sh, struct str text);
-void xtrace_assign(struct shell *sh, const struct assign *a);
+void xtrace_arith(struct shell *sh, const struct arith_expr *e); /* "(( a ))" */
+/* "[[ left op right ]]", or "[[ op left ]]" if `right` is NULL. */
+void xtrace_cond(struct shell *sh, bool negated, struct str left, const char *op,
+        struct str right);
+void xtrace_assign(struct shell *sh, const struct assign *a, struct str value);
+void xtrace_array(struct shell *sh, const struct assign *a); /* as it is written */
 
 #endif

@@ -1,4 +1,5 @@
 /* Assignments: scalars, elements, whole arrays, with the attributes of what they set. */
+#include "shell/exec.h"
 #include "shell/expansion.h"
 
 static int target_flags(struct shell *sh, struct str name, struct arena *arena)
@@ -109,8 +110,11 @@ static bool assign_scalar(struct shell *sh, const struct assign *a, struct arena
         if (!to.is_assoc && !expand_arith(sh, a->index_arith, &to.index))
             return false;
     }
-    return expand_string(sh, a->value, arena, &value) &&
-           expand_set(sh, &to, value, a->flags & ASSIGN_APPEND, arena);
+    if (!expand_string(sh, a->value, arena, &value))
+        return false;
+    if (UNLIKELY(sh->set & SET_XTRACE))
+        xtrace_assign(sh, a, value);
+    return expand_set(sh, &to, value, a->flags & ASSIGN_APPEND, arena);
 }
 
 const struct word *expand_without_tilde(const struct word *w, struct arena *arena)
@@ -251,6 +255,8 @@ static bool assign_array(struct shell *sh, const struct assign *a, struct arena 
     struct elements list = { .sh = sh, .arena = arena, .is_assoc = flags & VAR_ASSOC };
     if (!collect(&list, a))
         return false;
+    if (UNLIKELY(sh->set & SET_XTRACE))
+        xtrace_array(sh, a);
     bool append = a->flags & ASSIGN_APPEND;
     bool ok = !append         ? vars_clear_array(sh->vars, a->name, list.is_assoc, &err)
               : list.is_assoc ? true

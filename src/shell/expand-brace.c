@@ -142,6 +142,10 @@ static bool unroll_range(
                                     range->range.width > 90 ? 90 : range->range.width,
                                     (long long)value);
         struct part part = { .type = PART_TEXT, .text = { text, (size_t)len } };
+        if (range->range.letters && value == '\\') { /* as a quote it vanishes */
+            part.quoted = true;
+            part.text.len = 0;
+        }
         u->count = count;
         add_part(u, &part);
         if (!unroll(u, rest))

@@ -12,11 +12,39 @@ static enum answer yes_if(bool cond)
     return cond ? YES : NO;
 }
 
-static enum answer match_pattern(struct shell *sh, const struct cond *c, struct str left)
+static const char *op_name(enum cond_op op)
+{
+    static const char *const names[] = { [COND_EQ] = "==",
+        [COND_NE] = "!=",
+        [COND_MATCH] = "=~",
+        [COND_LESS] = "<",
+        [COND_GREATER] = ">",
+        [COND_NUM_EQ] = "-eq",
+        [COND_NUM_NE] = "-ne",
+        [COND_NUM_LT] = "-lt",
+        [COND_NUM_LE] = "-le",
+        [COND_NUM_GT] = "-gt",
+        [COND_NUM_GE] = "-ge",
+        [COND_NEWER] = "-nt",
+        [COND_OLDER] = "-ot",
+        [COND_SAME] = "-ef" };
+    return names[op];
+}
+
+static void trace_binary(struct shell *sh, const struct cond *c, bool negated,
+        struct str left, struct str right)
+{
+    if (UNLIKELY(sh->set & SET_XTRACE))
+        xtrace_cond(sh, negated, left, op_name(c->op), right);
+}
+
+static enum answer match_pattern(
+        struct shell *sh, const struct cond *c, struct str left, bool negated)
 {
     struct str pattern;
     if (!expand_pattern(sh, c->right, sh->arena, &pattern))
         return FAILED;
+    trace_binary(sh, c, negated, left, pattern);
     enum pattern_flags flags = PATTERN_EXTGLOB;
     if (sh->shopt & SHOPT_NOCASEMATCH)
         flags |= PATTERN_FOLD;
@@ -77,11 +105,13 @@ static struct regex *compile(struct shell *sh, struct str pattern)
     return re;
 }
 
-static enum answer match_regex(struct shell *sh, const struct cond *c, struct str left)
+static enum answer match_regex(
+        struct shell *sh, const struct cond *c, struct str left, bool negated)
 {
     struct str pattern;
     if (!expand_regex(sh, c->right, sh->arena, &pattern))
         return FAILED;
+    trace_binary(sh, c, negated, left, pattern);
     struct regex *re = compile(sh, pattern);
     if (!re)
         return FAILED;
@@ -122,28 +152,41 @@ static bool compare_numbers(enum cond_op op, int64_t a, int64_t b)
     return false;
 }
 
-static enum answer eval_numbers(struct shell *sh, const struct cond *c)
+static bool trace_numbers(struct shell *sh, const struct cond *c, bool negated)
+{
+    struct str left = c->left->source, right = c->right->source;
+    if ((exec_is_pure(c->left) && !expand_string(sh, c->left, sh->arena, &left)) ||
+            (exec_is_pure(c->right) && !expand_string(sh, c->right, sh->arena, &right)))
+        return false;
+    trace_binary(sh, c, negated, left, right);
+    return true;
+}
+
+static enum answer eval_numbers(struct shell *sh, const struct cond *c, bool negated)
 {
     int64_t a, b;
+    if (UNLIKELY(sh->set & SET_XTRACE) && !trace_numbers(sh, c, negated))
+        return FAILED;
     if (!expand_arith_in(sh, c->left_arith, "[[: ", &a) ||
             !expand_arith_in(sh, c->right_arith, "[[: ", &b))
         return sh->flow == FLOW_NONE ? NO : FAILED;
     return yes_if(compare_numbers(c->op, a, b));
 }
 
-static enum answer eval_binary(struct shell *sh, const struct cond *c)
+static enum answer eval_binary(struct shell *sh, const struct cond *c, bool negated)
 {
     if (c->op >= COND_NUM_EQ && c->op <= COND_NUM_GE)
-        return eval_numbers(sh, c);
+        return eval_numbers(sh, c, negated);
     struct str left, right;
     if (!expand_string(sh, c->left, sh->arena, &left))
         return FAILED;
     if (c->op == COND_EQ || c->op == COND_NE)
-        return match_pattern(sh, c, left);
+        return match_pattern(sh, c, left, negated);
     if (c->op == COND_MATCH)
-        return match_regex(sh, c, left);
+        return match_regex(sh, c, left, negated);
     if (!expand_string(sh, c->right, sh->arena, &right))
         return FAILED;
+    trace_binary(sh, c, negated, left, right);
     if (c->op == COND_LESS)
         return yes_if(str_cmp(left, right) < 0);
     if (c->op == COND_GREATER)
@@ -151,38 +194,43 @@ static enum answer eval_binary(struct shell *sh, const struct cond *c)
     return yes_if(filetest_pair(sh, c->op, left, right));
 }
 
-static enum answer eval_unary(struct shell *sh, const struct cond *c)
+static enum answer eval_unary(struct shell *sh, const struct cond *c, bool negated)
 {
     struct str text;
     if (!expand_string(sh, c->left, sh->arena, &text))
         return FAILED;
+    char op[] = { '-', (char)c->op, 0 };
+    if (UNLIKELY(sh->set & SET_XTRACE))
+        xtrace_cond(sh, negated, text, op, (struct str){ 0 });
     return yes_if(filetest_unary(sh, (char)c->op, text));
 }
 
-static enum answer eval(struct shell *sh, const struct cond *c)
+static enum answer eval(struct shell *sh, const struct cond *c, bool negated)
 {
     switch (c->type) {
     case COND_WORD: {
         struct str text;
         if (!expand_string(sh, c->left, sh->arena, &text))
             return FAILED;
+        if (UNLIKELY(sh->set & SET_XTRACE))
+            xtrace_cond(sh, negated, text, "-n", (struct str){ 0 });
         return yes_if(text.len != 0);
     }
     case COND_UNARY:
-        return eval_unary(sh, c);
+        return eval_unary(sh, c, negated);
     case COND_BINARY:
-        return eval_binary(sh, c);
+        return eval_binary(sh, c, negated);
     case COND_NOT: {
-        enum answer a = eval(sh, c->a);
+        enum answer a = eval(sh, c->a, true);
         return a == FAILED ? FAILED : yes_if(a == NO);
     }
     case COND_AND: {
-        enum answer a = eval(sh, c->a);
-        return a == YES ? eval(sh, c->b) : a;
+        enum answer a = eval(sh, c->a, false);
+        return a == YES ? eval(sh, c->b, false) : a;
     }
     case COND_OR: {
-        enum answer a = eval(sh, c->a);
-        return a == NO ? eval(sh, c->b) : a;
+        enum answer a = eval(sh, c->a, false);
+        return a == NO ? eval(sh, c->b, false) : a;
     }
     }
     return FAILED;
@@ -193,10 +241,8 @@ int exec_cond(struct shell *sh, const struct node *n)
     exec_position(sh, n, n->source);
     if (trap_is_set(sh, TRAP_DEBUG))
         trap_run(sh, TRAP_DEBUG);
-    if (sh->set & SET_XTRACE)
-        xtrace_text(sh, n->source);
     struct arena_mark mark = arena_mark(sh->arena);
-    enum answer a = eval(sh, n->cond);
+    enum answer a = eval(sh, n->cond, false);
     arena_rewind(sh->arena, mark);
     if (a == FAILED && sh->flow != FLOW_NONE)
         return sh->status;

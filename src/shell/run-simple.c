@@ -119,8 +119,6 @@ static bool assign_all(struct shell *sh, const struct node *n)
         const struct assign *a = &n->simple.assigns[i];
         if (!expand_assign(sh, a, sh->arena))
             return shell_discard(sh, sh->status ? sh->status : 1);
-        if (UNLIKELY(sh->set & SET_XTRACE))
-            xtrace_assign(sh, a);
     }
     return true;
 }
@@ -142,10 +140,10 @@ static bool set_temporary(struct shell *sh, const struct assign *a)
     struct str value, old;
     if (!expand_string(sh, a->value, sh->arena, &value))
         return shell_discard(sh, sh->status ? sh->status : 1);
+    if (UNLIKELY(sh->set & SET_XTRACE))
+        xtrace_assign(sh, a, value);
     if ((a->flags & ASSIGN_APPEND) && vars_get(sh->vars, a->name, &old))
         value = str_of(arena_printf(sh->arena, "%.*s%.*s", STR_ARG(old), STR_ARG(value)));
-    if (UNLIKELY(sh->set & SET_XTRACE))
-        xtrace_assign(sh, a);
     if (vars_local(sh->vars, a->name, &err) && vars_set(sh->vars, a->name, value, &err) &&
             vars_set_flags(sh->vars, a->name, VAR_EXPORT, 0, &err))
         return true;

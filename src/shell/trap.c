@@ -43,8 +43,11 @@ void trap_run(struct shell *sh, enum shell_trap which)
     struct str text = arena_str(sh->arena, str_of(sh->traps[which]));
     int status = sh->status;
     uint32_t line = sh->line;
+    int deeper = which == TRAP_EXIT; /* for set -x it is no level of its own */
     sh->in_trap = true;
+    sh->trace_level -= deeper;
     exec_text(sh, text, STR("trap"), 1);
+    sh->trace_level += deeper;
     sh->in_trap = false;
     /* One that never ends would end every call to come, `trap - DEBUG` too. */
     if (which == TRAP_DEBUG && budget_stopped(sh->budget))
@@ -63,7 +66,9 @@ int exec_text(struct shell *sh, struct str text, struct str name, uint32_t first
     if (exec_parse(sh, text, name, first_line, &script)) {
         struct script *outer = sh->script;
         sh->script = script;
+        sh->trace_level++;
         exec_node(sh, script->root);
+        sh->trace_level--;
         sh->script = outer;
         script_unref(script);
     }
