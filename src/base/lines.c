@@ -69,13 +69,24 @@ static void keep_partial(struct lines *l, struct str bytes)
     buf_add(&l->partial, bytes);
 }
 
+/* Empty lines are dropped, however many there are. */
+static struct str skip_empty(const struct lines *l, struct str bytes)
+{
+    size_t count = 0;
+    while (!l->partial.len && !l->skipping && count < bytes.len &&
+            bytes.data[count] == '\n')
+        count++;
+    return str_from(bytes, count);
+}
+
 void lines_add(struct lines *l, struct str bytes)
 {
     const char *end;
+    bytes = skip_empty(l, bytes);
     while (bytes.len && (end = memchr(bytes.data, '\n', bytes.len))) {
         size_t len = (size_t)(end - bytes.data);
         end_line(l, str_sub(bytes, 0, len));
-        bytes = str_from(bytes, len + 1);
+        bytes = skip_empty(l, str_from(bytes, len + 1));
     }
     if (bytes.len)
         keep_partial(l, bytes);

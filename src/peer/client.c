@@ -34,12 +34,12 @@ struct peer_client {
     struct peer_link *link; /* NULL when gone */
     enum state state;
     enum client_era era;
-    json_int_t id;          /* of the last request */
-    size_t bytes, messages; /* since it was sent */
-    char *refused;          /* how it answered initialize, while PROBING */
-    bool has_bridge;        /* it has a URL */
-    bool is_renewed;        /* there was a second handshake for what is asked */
-    bool has_learnt;        /* all tools have been listed for what is asked */
+    json_int_t id;   /* of the last request */
+    size_t messages; /* since expect() */
+    char *refused;   /* how it answered initialize, while PROBING */
+    bool has_bridge; /* it has a URL */
+    bool is_renewed; /* there was a second handshake for what is asked */
+    bool has_learnt; /* all tools have been listed for what is asked */
     /* What is asked; NULL: nothing is. */
     client_done_fn *done;
     void *user;
@@ -104,7 +104,6 @@ static bool request(struct peer_client *c, const char *method, struct str params
 {
     struct buf out = BUF(params.len + MAX_FRAME);
     auto_buf meta = BUF(MAX_FRAME / 2);
-    c->bytes = c->messages = 0;
     write_meta(c, &meta);
     buf_addf(&out,
             "{\"jsonrpc\":\"2.0\",\"id\":%" JSON_INTEGER_FORMAT
@@ -127,6 +126,13 @@ static void send_text(struct peer_client *c, struct buf message)
     }
     bool sent = link_send(c->link, message);
     (void)sent; /* its end will be told */
+}
+
+/* What comes from now on, until the answer, is counted together. */
+static void expect(struct peer_client *c)
+{
+    link_expect(c->link, CLIENT_MAX_BYTES);
+    c->messages = 0;
 }
 
 static bool send_call(struct peer_client *c)
@@ -167,6 +173,7 @@ static void end_list(struct peer_client *c)
 
 static bool send_request(struct peer_client *c)
 {
+    expect(c);
     return *c->tool ? send_call(c) : begin_list(c);
 }
 
@@ -319,11 +326,8 @@ static void on_listed(struct peer_client *c, const json_t *result)
         return;
     }
     json_array_append(c->cursors, next);
-    size_t bytes = c->bytes, messages = c->messages;
     bool sent = send_list(c, next);
     (void)sent;
-    c->bytes = bytes;
-    c->messages = messages;
 }
 
 static void greet(struct peer_client *c)
@@ -458,11 +462,9 @@ static void on_unreadable(struct peer_client *c, struct str line, const struct e
     give_up(c, buf_str(&text));
 }
 
-static bool is_too_much(struct peer_client *c, size_t bytes)
+static void on_too_much(void *user)
 {
-    c->bytes += bytes;
-    c->messages++;
-    return c->bytes > CLIENT_MAX_BYTES || c->messages > CLIENT_MAX_MESSAGES;
+    give_up(user, STR("sent far more than one answer, and is not listened to any more"));
 }
 
 static void on_line(void *user, struct str line)
@@ -470,8 +472,8 @@ static void on_line(void *user, struct str line)
     struct peer_client *c = user;
     struct error err;
     json_auto_t *value = NULL;
-    if (is_too_much(c, line.len)) {
-        give_up(c, STR("sent far more than one answer, and is not listened to any more"));
+    if (++c->messages > CLIENT_MAX_MESSAGES) {
+        on_too_much(c);
         return;
     }
     if (!peer_line_parse(line, &value, &err)) {
@@ -502,7 +504,7 @@ static void on_ended(void *user, struct str how)
     give_up(user, how);
 }
 
-static const struct link_events events = { on_line, on_too_long, on_ended };
+static const struct link_events events = { on_line, on_too_long, on_too_much, on_ended };
 
 bool client_open(
         const struct client_config *config, struct peer_client **out, struct error *err)
@@ -516,6 +518,7 @@ bool client_open(
     c->era = config->era;
     c->has_bridge = config->bridge;
     c->state = IDLE;
+    expect(c);
     if (c->era != CLIENT_MODERN)
         greet(c);
     *out = c;

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#define CHUNK 65536
+#define CHUNK 16384
 /* From the end of the output to that of the process, and the other way round. */
 #define REST_MS 300
 
@@ -26,14 +26,17 @@ struct peer_link {
     struct peer_bridge *bridge; /* this runs; both NULL: it has ended */
     uv_pipe_t in, out, err;     /* as the process has them */
     uv_timer_t timer;
+    uv_idle_t next_turn; /* active: reading goes on then */
     unsigned open_handles;
+    size_t expected; /* bytes that may still come */
     uv_shutdown_t shutdown;
     struct lines lines;
     struct collector said;            /* on stderr */
     const struct link_events *events; /* NULL: it is closing, or its end is told */
     void *user;
-    bool is_closing, is_killed, has_eof;
-    char how[600]; /* it ended; "" until that is known */
+    bool is_closing, is_killed;
+    bool has_eof, has_said_all; /* of its output, of stderr */
+    char how[600];              /* it ended; "" until that is known */
     char chunk[CHUNK];
 };
 
@@ -89,6 +92,7 @@ static void close_all(struct peer_link *l)
     close_handle(&l->out);
     close_handle(&l->err);
     close_handle(&l->timer);
+    close_handle(&l->next_turn);
 }
 
 static void add_last_words(struct peer_link *l, struct buf *out)
@@ -185,11 +189,51 @@ static void on_alloc(uv_handle_t *handle, size_t wanted UNUSED, uv_buf_t *out)
     *out = uv_buf_init(l->chunk, sizeof(l->chunk));
 }
 
+static void on_out(uv_stream_t *pipe, ssize_t n, const uv_buf_t *bytes);
+static void on_err(uv_stream_t *pipe, ssize_t n, const uv_buf_t *bytes);
+
+static void read_on(uv_pipe_t *pipe, uv_read_cb on_read)
+{
+    if (!uv_is_closing((uv_handle_t *)pipe))
+        uv_read_start((uv_stream_t *)pipe, on_alloc, on_read);
+}
+
+static void on_next_turn(uv_idle_t *idle)
+{
+    struct peer_link *l = idle->data;
+    uv_idle_stop(idle);
+    if (!l->has_eof)
+        read_on(&l->out, on_out);
+    if (!l->has_said_all)
+        read_on(&l->err, on_err);
+}
+
+/* Who floods gets one piece read a turn of the loop, as libuv would go on for a long
+ * time: others have their turn, too. */
+static void end_turn(struct peer_link *l, uv_stream_t *pipe, ssize_t n)
+{
+    if (n < CHUNK || uv_is_closing((uv_handle_t *)&l->next_turn))
+        return;
+    uv_read_stop(pipe);
+    uv_idle_start(&l->next_turn, on_next_turn);
+}
+
+static void take(struct peer_link *l, struct str bytes)
+{
+    if (bytes.len > l->expected) {
+        l->events->too_much(l->user);
+        return;
+    }
+    l->expected -= bytes.len;
+    lines_add(&l->lines, bytes);
+}
+
 static void on_out(uv_stream_t *pipe, ssize_t n, const uv_buf_t *bytes)
 {
     struct peer_link *l = pipe->data;
     if (n > 0 && l->events)
-        lines_add(&l->lines, (struct str){ bytes->base, (size_t)n });
+        take(l, (struct str){ bytes->base, (size_t)n });
+    end_turn(l, pipe, n);
     if (n >= 0)
         return;
     uv_read_stop(pipe);
@@ -204,8 +248,11 @@ static void on_err(uv_stream_t *pipe, ssize_t n, const uv_buf_t *bytes)
     struct peer_link *l = pipe->data;
     if (n > 0)
         collector_add(&l->said, (struct str){ bytes->base, (size_t)n });
-    else if (n < 0)
-        uv_read_stop(pipe);
+    end_turn(l, pipe, n);
+    if (n >= 0)
+        return;
+    l->has_said_all = true;
+    uv_read_stop(pipe);
 }
 
 /* Between two lines of one piece the link may have been closed. */
@@ -241,8 +288,11 @@ static void open_handles(struct peer_link *l, uv_loop_t *loop, int *ours)
     uv_timer_init(loop, &l->timer);
     l->timer.data = l;
     l->open_handles++;
-    uv_read_start((uv_stream_t *)&l->out, on_alloc, on_out);
-    uv_read_start((uv_stream_t *)&l->err, on_alloc, on_err);
+    uv_idle_init(loop, &l->next_turn);
+    l->next_turn.data = l;
+    l->open_handles++;
+    read_on(&l->out, on_out);
+    read_on(&l->err, on_err);
 }
 
 /* Three pipes: the process reads from the first and writes into the others. */
@@ -356,6 +406,11 @@ bool link_send(struct peer_link *l, struct buf bytes)
     if (!rest.len || failure)
         on_written(&p->request, failure);
     return true;
+}
+
+void link_expect(struct peer_link *l, size_t max_bytes)
+{
+    l->expected = max_bytes;
 }
 
 size_t link_unsent(const struct peer_link *l)

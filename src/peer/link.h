@@ -27,6 +27,7 @@ struct link_list {
 struct link_events {
     void (*line)(void *user, struct str line);
     void (*too_long)(void *user); /* a line was, and is skipped; once for each */
+    void (*too_much)(void *user); /* came since link_expect(), blanks included; once */
     /* It will say nothing more.  `how`: "exited with status 3", and what it wrote last on
      * stderr, cleaned. */
     void (*ended)(void *user, struct str how);
@@ -46,6 +47,9 @@ MUST_CHECK bool link_open(uv_loop_t *loop, struct link_list *list,
 /* Send `bytes`, which it takes over.  False: the process does not read any more, and not
  * a byte was sent. */
 MUST_CHECK bool link_send(struct peer_link *l, struct buf bytes);
+
+/* An answer of so many bytes is expected, with all that comes before it. */
+void link_expect(struct peer_link *l, size_t max_bytes);
 
 /* Bytes that it has yet to read. */
 size_t link_unsent(const struct peer_link *l);

@@ -115,12 +115,19 @@ static void add_block(struct parts *p, const json_t *block)
     }
 }
 
+/* Of a long text only what may be shown of it is looked at. */
 static void write_foreign(struct str text, struct buf *out)
 {
     const struct report_style style = {
         .what = "result", .raw = true, .tail_chars = REPORT_DATA_TAIL_CHARS
     };
-    const struct command_stream stream = { .head = text };
+    struct command_stream stream = { .head = str_sub(text, 0, REPORT_KEEP_BYTES) };
+    struct str rest = str_from(text, stream.head.len);
+    size_t tail = rest.len < REPORT_KEEP_BYTES ? rest.len : REPORT_KEEP_BYTES;
+    struct str dropped = str_sub(rest, 0, rest.len - tail);
+    stream.tail = str_from(rest, dropped.len);
+    stream.dropped = dropped.len;
+    stream.dropped_lines = str_count(dropped, '\n');
     report_stream(&stream, &style, out);
 }
 

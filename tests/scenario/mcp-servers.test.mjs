@@ -162,6 +162,7 @@ const hostile = {
   'answers after the time limit': [['tools/call=sleep 4000~' + said('late')], /time limit/],
   'writes garbage without an end': [['tools/call=flood 1000000000~hang'], /a line of more than 10 MiB/],
   'floods with messages': [['tools/call=messages 1000000000'], /far more than one answer/],
+  'sends empty lines without an end': [['tools/call=blanks 1000000000'], /far more than one answer/],
   'answers other ids': [[`tools/call={"id":77,"result":{"content":[]}}~{"id":"x","result":{}}~hang`], /time limit/],
   'dies in the call': [['tools/call=error the pump is broken~exit 9'], /exited with status 9; the last of its stderr:\n {2}the pump is broken/],
   'is killed in the call': [['tools/call=kill'], /killed by signal KILL/],

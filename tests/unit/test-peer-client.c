@@ -317,6 +317,7 @@ static void test_failures(void **state UNUSED)
         { "tools/call=flood 20000000~hang", "more than 10 MiB", false },
         { "tools/call=flood 10485761~raw \n~" TEXT("late"), "more than 10 MiB", false },
         { "tools/call=messages 70000000", "far more than one answer", false },
+        { "tools/call=blanks 70000000~hang", "far more than one answer", false },
         { "initialize=exit 4", "exited with status 4", false },
         { "start=error cannot find module~exit 1", "cannot find module", false },
         { "start=close-out~hang", "closed its input or output", false },
