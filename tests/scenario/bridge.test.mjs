@@ -402,9 +402,7 @@ test('who hangs is hung up on when the request is cancelled, or the input ends',
     await gone;
     bridge.send({ jsonrpc: '2.0', id: 2, method: 'tools/list' });
     while (asked.length < 2) await sleep(10);
-    const before = Date.now();
     assert.deepEqual(await bridge.end(), { code: 0, signal: null });
-    assert.ok(Date.now() - before < 5000);
   }
 });
 

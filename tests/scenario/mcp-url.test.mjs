@@ -2,11 +2,15 @@
 // paddock-bridge, and as run_mcp calls them.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { readFileSync, readdirSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { McpServer as McpServerV1 } from '@modelcontextprotocol/sdk/server/mcp.js';
+import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
 import { McpServer, createMcpHandler, fromJsonSchema } from '@modelcontextprotocol/server';
 import { Bridge, certificates, event, initialized, json, result, serve as serveHttp, stream } from './bridge.mjs';
 import { isRefusal, kinds, serve, workspace } from './workspace.mjs';
@@ -71,6 +75,55 @@ test('server-everything through the bridge, from the handshake to the end of the
   assert.deepEqual(await bridge.end(), { code: 0, signal: null });
   assert.match(s.log, /session termination|DELETE/i);
   assert.equal(bridge.stderr, '');
+});
+
+/** Events of SDK 1, so that a stream can be taken up again. */
+function eventStore() {
+  const events = [];
+  return {
+    storeEvent: async (streamId, message) => `${events.push({ streamId, message })}`,
+    replayEventsAfter: async (last, { send }) => {
+      const { streamId } = events[last - 1];
+      for (let i = Number(last); i < events.length; i++)
+        if (events[i].streamId === streamId) await send(`${i + 1}`, events[i].message);
+      return streamId;
+    },
+  };
+}
+
+/** A server of SDK 1 with a slow tool, which calls `half` in the middle. */
+async function sdk1(t, half) {
+  const server = new McpServerV1({ name: 'sdk1', version: '1' });
+  server.registerTool('slow', { description: 'Takes its time.' }, async (extra) => {
+    for (let progress = 1; progress <= 4; progress++) {
+      await extra.sendNotification({ method: 'notifications/progress', params: { progressToken: extra._meta.progressToken, progress } });
+      if (progress === 2) await half(extra);
+      await sleep(150);
+    }
+    return { content: [{ type: 'text', text: 'done' }] };
+  });
+  const transport = new StreamableHTTPServerTransport({ sessionIdGenerator: randomUUID, eventStore: eventStore(), retryInterval: 200 });
+  await server.connect(transport);
+  t.after(() => server.close());
+  return serveHttp(t, (request, response, message) => transport.handleRequest(request, response, message ?? undefined));
+}
+
+test('a call of SDK 1 outlives its connection, be it lost or closed for polling', async (t) => {
+  for (const how of ['lost', 'polling']) {
+    const s = await sdk1(t, async (extra) => {
+      if (how === 'polling') return extra.closeSSEStream();
+      await sleep(100); // so that what was sent has left
+      return s.seen.at(-1).request.socket.destroy();
+    });
+    const bridge = new Bridge(t, { url: s.url });
+    await bridge.initialize();
+    const { result: got } = await bridge.call(1, 'tools/call', { name: 'slow', arguments: {}, _meta: { progressToken: 'p' } });
+    assert.equal(got.content[0].text, 'done');
+    const steps = bridge.messages.filter((m) => m.method === 'notifications/progress').map((m) => m.params.progress);
+    assert.deepEqual(steps, [1, 2, 3, 4], 'none is lost, none comes twice');
+    assert.ok(s.seen.some((one) => one.method === 'GET' && one.headers['last-event-id']));
+    assert.deepEqual(await bridge.end(), { code: 0, signal: null });
+  }
 });
 
 test('SDK 2, which looks at every header field, through the bridge', async (t) => {
@@ -248,6 +301,8 @@ test('what goes wrong on the way is said, and costs that call', async (t) => {
   const hung = await mcp('a', 'x', {}, { timeout: 1 });
   assert.ok(hung.isError);
   assert.match(hung.text, /time limit/);
+  const asked = s.seen.findLast((one) => one.message?.method === 'tools/call');
+  while (!s.seen.some((one) => one.message?.method === 'notifications/cancelled' && one.message.params.requestId === asked.message.id)) await sleep(20);
   const nobody = await mcp('b', 'x');
   assert.match(nobody.text, /'b' gave no answer: cannot connect to http:\/\/127/);
   assert.match((await mcp('c', 'x')).text, /the header 'Host' is set by the transport/);
