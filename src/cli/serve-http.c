@@ -104,6 +104,8 @@ static void open_server(struct serve_http *s, const struct serve_config *config,
                 .token = settings->token },
         .max_sessions = o->max_sessions,
         .session_idle_ms = o->session_idle_s * 1000,
+        .keepalive_ms = HTTP_KEEPALIVE_MS,
+        .max_bodies = HTTP_MAX_BODIES,
         .open = on_open,
         .close = on_close,
         .user = s };

@@ -202,6 +202,10 @@ static const struct worker_events events = { on_ready, on_reply, on_ended };
 static bool start_worker(
         struct session *s, const struct helper_spec *spec, struct error *err)
 {
+    if (!session_has_room(s))
+        return error_set(err, ERR_LIMIT,
+                "%u shells run already, and there may be no more; try again later",
+                s->config.count->running);
     if (!worker_start(s->config.loop, spec, s->config.setup, s->config.max_reply, &events,
                 s, &s->worker, err))
         return false;

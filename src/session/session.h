@@ -40,7 +40,7 @@ struct session_config {
     session_idle_fn *idle; /* may be NULL: told when the last call has ended */
     void *idle_user;
     bool *problems_told; /* shared by sessions that are alike, or NULL: problems.h */
-    struct worker_count *count; /* or NULL; who calls sees to it that there is room */
+    struct worker_count *count; /* or NULL; a call for which there is no room fails */
 };
 
 /* Called once for each call that is not cancelled, from the loop.  `notes`: the JSON that

@@ -137,7 +137,7 @@ bool http_exchange_add(struct http_exchange *x, struct str bytes)
         keep_no_more(x);
         answer_refusal(x, &refusal);
         x->route = HTTP_ROUTE_REFUSED;
-    } else if (!x->skips && s->body_bytes + bytes.len > HTTP_MAX_BODIES) {
+    } else if (!x->skips && s->body_bytes + bytes.len > s->config.max_bodies) {
         keep_no_more(x);
         answer_busy(x, "too many requests are being received; try again");
         x->ready = false;
@@ -477,7 +477,7 @@ void http_server_tick(struct http_server *s)
             (old = http_sessions_expired(&s->sessions, now - s->config.session_idle_ms)))
         end_session(s, old);
     for (struct http_exchange *x = s->exchanges; x; x = x->next) {
-        if (!x->streams || !x->running || now - x->spoke < HTTP_KEEPALIVE_MS)
+        if (!x->streams || !x->running || now - x->spoke < s->config.keepalive_ms)
             continue;
         buf_add(&x->stream, STR(":\n\n"));
         x->spoke = now;

@@ -17,14 +17,16 @@
 
 #include <uv.h>
 
-#define HTTP_MAX_BODIES    ((size_t)128 << 20) /* of all bodies that are held at once */
-#define HTTP_KEEPALIVE_MS  15000               /* so long a stream may be silent */
+#define HTTP_MAX_BODIES    ((size_t)128 << 20)
+#define HTTP_KEEPALIVE_MS  15000
 #define HTTP_RETRY_AFTER_S 5
 
 struct http_server_config {
     uv_loop_t *loop;
     struct http_rules rules; /* what it points to lives on */
     unsigned max_sessions, session_idle_ms;
+    unsigned keepalive_ms; /* so long a stream may be silent */
+    size_t max_bodies;     /* bytes of all bodies that are held at once */
     struct http_client (*open)(void *user); /* a new client, without any state */
     void (*close)(void *user, struct http_client client);
     void *user;

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define MAX_CALLS 8
+#define MAX_CALLS 16
 
 struct fixture;
 
@@ -199,6 +199,59 @@ static void test_records(void **state UNUSED)
             json_array_size(json_object_get(json_array_get(records, 1), "writes")), 1);
 }
 
+/* A shell of its own, and the processes of another one for the rest. */
+static void test_commons(void **state UNUSED)
+{
+    struct fixture f;
+    struct dispatch_call *dropped = NULL;
+    struct worker_count shells = { .most = 1 };
+    struct error err;
+    open_dispatch(&f);
+    struct dispatch *commons = f.dispatch;
+    const struct dispatch_config config = {
+        .worker = { .loop = &f.loop,
+                .worker = { .path = TEST_WORKER, .env = f.env },
+                .setup = STR("{}"),
+                .timeout_ms = 5000,
+                .max_reply = 1 << 20 },
+        .tools = f.tools,
+        .audit = f.audit,
+        .session = STR("two"),
+        .shells = &shells,
+        .commons = commons,
+    };
+    struct dispatch *one = dispatch_create(&config), *other = dispatch_create(&config);
+    dispatch_warm(one);
+    assert_int_equal(shells.running, 0); /* nobody has used it */
+    assert_true(
+            dispatch_has_room(one, STR("run")) && dispatch_has_room(other, STR("run")));
+    f.dispatch = one;
+    call(&f, "run", "echo mine");
+    assert_int_equal(shells.running, 1);
+    assert_true(dispatch_has_room(one, STR("run")));
+    assert_false(dispatch_has_room(other, STR("run")));
+    assert_true(dispatch_has_room(other, STR("fs_stat")));
+    wait_for(&f, 1);
+    f.dispatch = other;
+    struct slot *late = call(&f, "run", "echo no"); /* whoever does not ask is refused */
+    call(&f, "fs_stat", "echo yes");
+    wait_for(&f, 3);
+    assert_true(late->is_error && strstr(late->text, "shells run already"));
+    json_auto_t *args = json_pack("{s:s}", "command", "sleep 60000");
+    const struct dispatch_request request = { .tool = STR("fs_stat"), .args = args };
+    struct slot unused = { .fixture = &f };
+    assert_true(dispatch_call(one, &request, on_done, &unused, &dropped, &err));
+    dispatch_destroy(one); /* what it has in the common pool is stopped */
+    assert_int_equal(shells.running, 0);
+    for (size_t i = 0; i < 5; i++)
+        call(&f, "fs_stat", "echo shared");
+    wait_for(&f, 8);
+    assert_false(unused.answered);
+    dispatch_destroy(other);
+    f.dispatch = commons;
+    json_decref(close_dispatch(&f));
+}
+
 /* Without an interpreter, and what is refused before one is needed. */
 static void test_python(void **state UNUSED)
 {
@@ -237,6 +290,7 @@ int main(void)
         cmocka_unit_test(test_places),
         cmocka_unit_test(test_records),
         cmocka_unit_test(test_python),
+        cmocka_unit_test(test_commons),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
