@@ -21,7 +21,7 @@
     64 /* the same, of a shell: a job has as many as it has stages */
 #define DOOR_MAX_CALLS    16    /* of tools of other servers, at once, of one call */
 #define DOOR_MAX_REQUESTS 20000 /* of one call, granted or not */
-#define DOOR_MAX_ASKS     20000 /* of one call: what would be granted */
+#define DOOR_MAX_ASKS     5000  /* of one call: what would be granted */
 #define DOOR_MAX_BYTES    ((size_t)256 << 20) /* of arguments for tools, of one call */
 
 struct audit;

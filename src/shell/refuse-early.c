@@ -109,7 +109,8 @@ static bool wants_program(
 static bool runs_at_once(
         const struct analyse_command *c, const struct analyse_command *in)
 {
-    static const char *const names[] = { "command", "env", "exec", "timeout" };
+    static const char *const names[] = { "command", "env", "exec", "nice", "nohup",
+        "setsid", "stdbuf", "timeout" };
     if (str_which(c->words[0].text, names, ARRAY_LEN(names)) == ARRAY_LEN(names) ||
             strcmp(in->via, c->words[0].text.data) != 0)
         return false;

@@ -193,6 +193,7 @@ test('what a name is: a builtin, a program, nothing', async (t) => {
     ['command -v git cat; type git; type -t git cat; which git', `${file}\ncat\ngit is ${file}\nfile\nbuiltin\n${file}\n`],
     ['type -P git; command -v not-installed; echo $?; type -P cat; echo $?', new RegExp(`^${file}\n1\n`)],
     ['if command -v git > /dev/null; then $(which git) --version; fi', /^git version /],
+    ["printf 'echo hi\\n' > mine; chmod +x mine; which ./mine; which ./nosuch; echo $?; PATH=$PWD which mine", new RegExp('^\\./mine\\n1\\n/.*/mine\\n$')],
     ['not-installed; echo $?', /not-installed[^\n]*not installed[^\n]*\n127\n$/],
     ['command -v nosuch; echo $?; which nosuch; hash nosuch; echo $?; hash git && echo yes', /^1\n[^\n]*hash: nosuch: not found\n1\nyes\n$/],
   ]);

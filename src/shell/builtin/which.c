@@ -8,7 +8,11 @@ static const struct cmd_opt options[] = {
 /* Most commands are part of the shell, so that the name is what runs them. */
 static struct str find(struct cmd *c, const char *name)
 {
-    return command_find(str_of(name)) ? str_of(name) : exec_program_file(c->shell, name);
+    if (command_find(str_of(name)))
+        return str_of(name);
+    struct str program = exec_program_file(c->shell, name);
+    const char *script = program.len ? NULL : exec_script_file(c->shell, name);
+    return script ? str_of(script) : program;
 }
 
 static int cmd_which(struct cmd *c)
