@@ -504,17 +504,28 @@ bool sort_rule_is_bytes(const struct sort_rule *rule)
     return how->order == SORT_BYTES && !how->fold && !how->dictionary && !how->printable;
 }
 
-void sort_lines_sharpen(
-        const struct sort_rule *rule, struct sort_line *lines, size_t count)
+/* Take the prefixes behind the first `skip` bytes of the key. */
+static void take_prefixes(
+        const struct sort_rule *rule, struct sort_line *lines, size_t count, size_t skip)
 {
     const struct sort_how *how = first_how(rule);
-    size_t common = count ? common_length(lines, count) : 0;
     for (size_t i = 0; i < count; i++) {
-        struct str rest = str_from(key_text(&lines[i]), common);
+        struct str rest = str_from(key_text(&lines[i]), skip);
         uint64_t prefix = bytes_prefix(how, rest);
         lines[i].prefix = how->reverse ? ~prefix : prefix;
         lines[i].exact = rest.len <= 8 && (!rest.len || !memchr(rest.data, 0, rest.len));
     }
+}
+
+void sort_lines_sharpen(
+        const struct sort_rule *rule, struct sort_line *lines, size_t count)
+{
+    take_prefixes(rule, lines, count, count ? common_length(lines, count) : 0);
+}
+
+void sort_lines_blunt(const struct sort_rule *rule, struct sort_line *lines, size_t count)
+{
+    take_prefixes(rule, lines, count, 0);
 }
 
 int sort_compare(const struct sort_rule *rule, const struct sort_line *a,

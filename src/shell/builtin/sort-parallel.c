@@ -83,5 +83,7 @@ bool sort_lines_parallel(struct cmd *c, const struct sort_rule *rule,
     bool ok = sort_lines(c, rule, lines, scratch, middle);
     pthread_join(thread, NULL);
     settle(c, &h, steps);
+    if (ok && h.ok && sort_rule_is_bytes(rule))
+        sort_lines_blunt(rule, lines, count);
     return ok && h.ok && merge(c, rule, lines, scratch, middle, count);
 }

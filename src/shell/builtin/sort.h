@@ -67,6 +67,10 @@ bool sort_rule_is_bytes(const struct sort_rule *rule);
 void sort_lines_sharpen(
         const struct sort_rule *rule, struct sort_line *lines, size_t count);
 
+/* Back to prefixes of the keys' beginnings, for a merge with other lines. */
+void sort_lines_blunt(
+        const struct sort_rule *rule, struct sort_line *lines, size_t count);
+
 /* By keys, then (unless stable or unique) by all bytes. */
 int sort_compare(const struct sort_rule *rule, const struct sort_line *a,
         const struct sort_line *b);

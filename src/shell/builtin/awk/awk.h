@@ -37,6 +37,13 @@ struct awk_value {
     struct awk_string *string; /* AWK_STRING, AWK_INPUT */
 };
 
+/* $1 and so on: most are never looked at. */
+struct awk_field {
+    struct str text; /* in the record, until it is made a value */
+    bool is_made;
+    struct awk_value value;
+};
+
 struct awk_array;
 
 enum awk_cell_kind { CELL_UNTYPED, CELL_VALUE, CELL_ARRAY, CELL_REF };
@@ -299,7 +306,7 @@ struct awk {
     struct buf record, coming; /* $0, and where the next one is read into */
     bool record_valid;         /* false: $0 must be rebuilt from the fields */
     bool split_done;
-    struct awk_value *fields; /* $1.. */
+    struct awk_field *fields; /* $1.. */
     size_t field_count, field_cap;
     struct stream *input;
     int next_arg;

@@ -29,17 +29,31 @@ static void add_number(struct awk *a, enum awk_special v)
     set_number(a, v, n + 1);
 }
 
+static void free_field(struct awk_field *field)
+{
+    if (field->is_made)
+        awk_value_free(&field->value);
+}
+
 static void clear_fields(struct awk *a)
 {
     for (size_t i = 0; i < a->field_count; i++)
-        awk_value_free(&a->fields[i]);
+        free_field(&a->fields[i]);
     a->field_count = 0;
 }
 
-static void push_field(struct awk *a, struct awk_value v)
+static void push_field(struct awk *a, struct awk_field field)
 {
     GROW(a->fields, a->field_count, a->field_cap);
-    a->fields[a->field_count++] = v;
+    a->fields[a->field_count++] = field;
+}
+
+static struct awk_value *field_value(struct awk_field *field)
+{
+    if (!field->is_made)
+        field->value = awk_value_input(field->text);
+    field->is_made = true;
+    return &field->value;
 }
 
 static bool is_blank(char c)
@@ -129,7 +143,7 @@ void awk_split_text(struct awk *a, struct str text, struct str fs, struct regex 
 static void add_field(void *user, struct str field, struct str separator)
 {
     (void)separator;
-    push_field(user, awk_value_input(field));
+    push_field(user, (struct awk_field){ .text = field });
 }
 
 void awk_need_fields(struct awk *a)
@@ -153,11 +167,13 @@ void awk_set_record(struct awk *a, struct str text)
 static void rebuild_record(struct awk *a)
 {
     struct str ofs = awk_special_text(a, V_OFS);
+    for (size_t i = 0; i < a->field_count; i++)
+        field_value(&a->fields[i]);
     buf_clear(&a->record);
     for (size_t i = 0; i < a->field_count; i++) {
         if (i)
             buf_add(&a->record, ofs);
-        struct awk_string *s = awk_string_of(a, &a->fields[i]);
+        struct awk_string *s = awk_string_of(a, field_value(&a->fields[i]));
         buf_add(&a->record, awk_string_str(s));
         struct awk_value v = awk_value_take(s);
         awk_value_free(&v);
@@ -179,7 +195,7 @@ struct awk_value awk_get_field(struct awk *a, size_t i)
     awk_need_fields(a);
     if (i > a->field_count)
         return (struct awk_value){ .kind = AWK_UNSET };
-    return awk_value_copy(&a->fields[i - 1]);
+    return awk_value_copy(field_value(&a->fields[i - 1]));
 }
 
 #define MAX_FIELDS ((size_t)1 << 22)
@@ -192,9 +208,10 @@ void awk_set_nf(struct awk *a, size_t count)
         return;
     }
     while (a->field_count > count)
-        awk_value_free(&a->fields[--a->field_count]);
+        free_field(&a->fields[--a->field_count]);
     while (a->field_count < count)
-        push_field(a, awk_value_text(STR("")));
+        push_field(a,
+                (struct awk_field){ .is_made = true, .value = awk_value_text(STR("")) });
     set_number(a, V_NF, (double)count);
     a->record_valid = false;
 }
@@ -216,13 +233,17 @@ void awk_set_field(struct awk *a, size_t i, struct awk_value value)
         awk_value_free(&value);
         return;
     }
-    awk_value_free(&a->fields[i - 1]);
-    a->fields[i - 1] = value;
+    free_field(&a->fields[i - 1]);
+    a->fields[i - 1] = (struct awk_field){ .is_made = true, .value = value };
     a->record_valid = false;
 }
 
 static void set_rt(struct awk *a, struct str text)
 {
+    const struct awk_cell *now = &a->globals[V_RT];
+    if (now->kind == CELL_VALUE && now->value.kind == AWK_STRING &&
+            str_eq(awk_string_str(now->value.string), text))
+        return;
     awk_cell_clear(&a->globals[V_RT]);
     a->globals[V_RT] =
             (struct awk_cell){ .kind = CELL_VALUE, .value = awk_value_text(text) };
