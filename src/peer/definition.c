@@ -211,7 +211,7 @@ static void warn_secret(struct definition_loader *l,
         struct str text = json_str(value);
         bool is_secret = env_is_secret(str_of(name), text) ||
                          (!strcasecmp(name, "Authorization") && text.len);
-        bool is_named = section->variables.count && strstr(text.data, "${");
+        bool is_named = strstr(text.data, "${");
         if (!is_secret || is_named)
             continue;
         definition_warn(l, source->origin,
@@ -221,6 +221,32 @@ static void warn_secret(struct definition_loader *l,
                 key, name, STR_ARG(section->name));
         return;
     }
+}
+
+/* What other programs would replace, and what is replaced here only on demand. */
+static void warn_literal(struct definition_loader *l,
+        const struct definition_source *source, const struct peer_definition *d)
+{
+    static const char *const members[] = { "env", "headers" };
+    bool in_args = false, in_pairs = false;
+    for (const char *const *one = d->argv; one && *one; one++)
+        in_args |= strstr(*one, "${") != NULL;
+    for (size_t i = 0; i < ARRAY_LEN(members); i++) {
+        const char *name;
+        json_t *value;
+        json_object_foreach (json_object_get(source->server, members[i]), name, value)
+            in_pairs |= json_is_string(value) && strstr(json_string_value(value), "${");
+    }
+    if (in_args)
+        definition_warn(l, source->origin,
+                "\"command\" and \"args\" of '%.*s' are taken as they are, ${...} "
+                "included",
+                STR_ARG(d->name));
+    if (in_pairs && !d->section->variables.count)
+        definition_warn(l, source->origin,
+                "\"env\" and \"headers\" of '%.*s' are taken as they are, ${...} "
+                "included, unless [mcp.%.*s] variables lists names",
+                STR_ARG(d->name), STR_ARG(d->name));
 }
 
 static void warn_secrets(struct definition_loader *l,
@@ -255,6 +281,7 @@ static void read_servers(struct definition_loader *l,
         else {
             out->count++;
             warn_secrets(l, &sources[i], section);
+            warn_literal(l, &sources[i], d);
         }
     }
     out->items = items;

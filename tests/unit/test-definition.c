@@ -62,7 +62,8 @@ static void test_program(void **state UNUSED)
             arena_printf(d.world.arena, "%s:/bin", in_world(&d.world, "bin").data));
     assert_true(
             is_warned(&d, "[mcp.none]: no definition file has a server of that name"));
-    assert_int_equal(d.policy->warnings.count, 1);
+    assert_true(is_warned(&d, "unless [mcp.box] variables lists names"));
+    assert_int_equal(d.policy->warnings.count, 2);
     close_definitions(&d);
 }
 
@@ -272,6 +273,8 @@ static void test_variables(void **state UNUSED)
             continue;
         assert_string_equal(find_env(&d.all.items[0], "V"), cases[i].want);
         assert_string_equal(d.all.items[0].argv[1], "${API_TOKEN}");
+        assert_true(is_warned(&d, "\"args\" of 'box' are taken as they are"));
+        assert_false(is_warned(&d, "unless [mcp.box] variables"));
         load_definitions(&d, BOX);
         assert_string_equal(find_env(&d.all.items[0], "V"), cases[i].value);
         load_definitions(&d, BOX "[mcp.box]\nvariables = []\n");
