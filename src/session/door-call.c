@@ -27,7 +27,7 @@ struct door_call {
     struct buf arguments;   /* READING */
     struct peer_call *peer; /* CALLING */
     struct buf answer;      /* WRITING */
-    size_t written;
+    size_t written, held;
     door_call_done_fn *done;
     void *user;
 };
@@ -48,6 +48,8 @@ static void on_closed(uv_handle_t *handle)
 
 void door_call_cancel(struct door_call *c)
 {
+    *c->spec.held -= c->held;
+    c->held = 0;
     if (c->peer)
         peers_cancel(TAKE(c->peer));
     if (!uv_is_closing((uv_handle_t *)&c->poll))
@@ -85,17 +87,26 @@ static void write_answer(
     buf_addc(out, '}');
 }
 
+static void replace_answer(struct door_call *c, struct str text)
+{
+    buf_finish(&c->answer);
+    c->answer = BUF(DOOR_ANSWER_MAX);
+    buf_add(&c->answer, text);
+}
+
 static void answer(
         struct door_call *c, const char *key, const json_t *value, struct str rule)
 {
     c->stage = WRITING;
     c->answer = BUF(DOOR_ANSWER_MAX);
     write_answer(key, value, rule, &c->answer);
-    if (c->answer.full) {
-        buf_finish(&c->answer);
-        c->answer = BUF(DOOR_ANSWER_MAX);
-        buf_add(&c->answer, STR("{\"failed\":\"the result is too large\"}"));
-    }
+    if (c->answer.full)
+        replace_answer(c, STR("{\"failed\":\"the result is too large\"}"));
+    else if (*c->spec.held + c->answer.len > DOOR_MAX_HELD)
+        replace_answer(c, STR("{\"failed\":\"too many large results of this call are "
+                              "waiting to be read\"}"));
+    c->held = c->answer.len;
+    *c->spec.held += c->held;
     uv_poll_start(&c->poll, UV_WRITABLE, on_ready);
 }
 

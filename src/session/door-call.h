@@ -4,8 +4,8 @@
  * (door-request.h).
  *
  * The end is outside bytes, and nobody waits for it: who sends nothing or reads nothing
- * has his call until it is cancelled, which costs DOOR_ARGUMENTS_MAX or DOOR_ANSWER_MAX
- * bytes of memory and no time.
+ * has his call until it is cancelled, which costs memory and no time: DOOR_ARGUMENTS_MAX
+ * bytes a call, and for results DOOR_MAX_HELD of all calls together.
  */
 #ifndef SESSION_DOOR_CALL_H
 #define SESSION_DOOR_CALL_H
@@ -13,6 +13,8 @@
 #include "session/door-request.h"
 
 #include <uv.h>
+
+#define DOOR_MAX_HELD ((size_t)64 << 20) /* a result more is not kept, but an error */
 
 struct audit;
 struct door_call;
@@ -24,7 +26,8 @@ struct door_call_spec {
     struct audit *audit;                /* told what was decided; or NULL */
     const struct door_request *request; /* borrowed for the start */
     unsigned timeout_ms;                /* of all of it */
-    int fd;                             /* handed over */
+    size_t *held; /* bytes of results that all calls of the helper have to be read */
+    int fd;       /* handed over */
 };
 
 /* It has been answered, or called off, and is gone; from the loop. */

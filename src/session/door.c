@@ -52,6 +52,7 @@ struct door_line {
     struct door_call *calls[DOOR_MAX_CALLS];
     size_t call_count;
     size_t argument_bytes;                /* of all calls so far */
+    size_t held;                          /* bytes of results that wait to be read */
     struct reply *replies, **replies_end; /* that the socket has no room for */
     struct buf told;                      /* notes */
     bool has_poll;
@@ -457,6 +458,7 @@ static void call_tool(struct door_line *r, const struct door_request *request, i
         .timeout_ms = request->timeout_ms && request->timeout_ms < most
                               ? request->timeout_ms
                               : most,
+        .held = &r->held,
         .fd = *fd,
     };
     *fd = -1;

@@ -470,6 +470,38 @@ static void test_too_many(void **state UNUSED)
     end(&f);
 }
 
+/* Of results that wait to be read there is an end, and it is given back. */
+static void test_held(void **state UNUSED)
+{
+    struct fixture f;
+    int fds[DOOR_MAX_CALLS];
+    size_t len = (size_t)10 << 20;
+    auto_free char *text = xmalloc(len);
+    memset(text, 'x', len);
+    json_auto_t *result = json_pack("{s:s#}", "t", text, (int)len);
+    begin(&f);
+    for (int round = 0; round < 2; round++) {
+        for (size_t i = 0; i < 7; i++) {
+            fds[i] = call(&f, "get", "{}");
+            answer(&f, (struct peer_result){ .end = PEER_ANSWERED, .result = result });
+        }
+        expect(&f, fds[6],
+                "{\"failed\":\"too many large results of this call are waiting to be "
+                "read\"}");
+        for (size_t i = 0; i < 6; i++) {
+            auto_buf heard = BUF((size_t)32 << 20);
+            if (round)
+                hear(&f, fds[i], &heard);
+            else
+                close(fds[i]);
+            assert_true(!round || heard.len > len);
+        }
+        for (int i = 0; i < 10; i++)
+            turn(&f);
+    }
+    end(&f);
+}
+
 /* Of one end, so that all that is said comes to one place. */
 static void test_flood(void **state UNUSED)
 {
@@ -601,6 +633,7 @@ int main(void)
         cmocka_unit_test(test_called_off),
         cmocka_unit_test(test_idle),
         cmocka_unit_test(test_too_many),
+        cmocka_unit_test(test_held),
         cmocka_unit_test(test_flood),
         cmocka_unit_test(test_no_servers),
         cmocka_unit_test(test_malformed),
