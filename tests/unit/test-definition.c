@@ -57,7 +57,7 @@ static void test_program(void **state UNUSED)
     assert_null(find_env(box, "API_TOKEN"));
     assert_null(find_env(box, "OTHER"));
     assert_null(find_env(box, "TMPDIR"));
-    /* Without what is relative; nobody has planted anything in ws/bin, which could be. */
+    /* Without what is relative, and without ws/bin, where agents may write. */
     assert_string_equal(find_env(box, "PATH"),
             arena_printf(d.world.arena, "%s:/bin", in_world(&d.world, "bin").data));
     assert_true(
