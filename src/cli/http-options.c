@@ -215,11 +215,8 @@ static bool read_tls(const struct http_options *o, struct arena *arena,
         struct http_settings *out, struct error *err)
 {
     struct str cert, key;
-    if (!o->tls_cert && !o->tls_key)
+    if (!o->tls_cert)
         return true;
-    if (!o->tls_cert || !o->tls_key)
-        return error_set(
-                err, ERR_INVALID, "options '--tls-cert' and '--tls-key' go together");
     if (!read_file("--tls-cert", o->tls_cert, MAX_PEM, arena, &cert, err) ||
             !read_file("--tls-key", o->tls_key, MAX_PEM, arena, &key, err))
         return false;
@@ -228,13 +225,14 @@ static bool read_tls(const struct http_options *o, struct arena *arena,
     return true;
 }
 
-bool http_options_check(const struct http_options *o, struct arena *arena,
-        struct http_settings *out, struct error *err)
+bool http_options_check(const struct http_options *o, struct error *err)
 {
-    *out = (struct http_settings){ .token = STR("") };
-    if (!parse_address(o, out, err))
+    struct http_settings settings;
+    if (!o->wanted)
+        return true;
+    if (!parse_address(o, &settings, err))
         return false;
-    if (!out->is_loopback && (!o->token_file || !o->host_count)) {
+    if (!settings.is_loopback && (!o->token_file || !o->host_count)) {
         error_set(err, ERR_INVALID,
                 "option '--host': '%.80s' is no loopback address; others can reach it, "
                 "so '%s' is needed",
@@ -242,5 +240,15 @@ bool http_options_check(const struct http_options *o, struct arena *arena,
         return error_hint(err, "Give --token-file FILE and --allow-host NAME, or "
                                "serve on 127.0.0.1.");
     }
-    return read_token(o, arena, out, err) && read_tls(o, arena, out, err);
+    return !o->tls_cert == !o->tls_key ||
+           error_set(
+                   err, ERR_INVALID, "options '--tls-cert' and '--tls-key' go together");
+}
+
+bool http_options_load(const struct http_options *o, struct arena *arena,
+        struct http_settings *out, struct error *err)
+{
+    *out = (struct http_settings){ .token = STR("") };
+    return parse_address(o, out, err) && read_token(o, arena, out, err) &&
+           read_tls(o, arena, out, err);
 }

@@ -59,9 +59,13 @@ struct http_settings {
     const char *tls_cert, *tls_key; /* PEM; or NULL */
 };
 
-/* ERR_INVALID: an address that is none, beyond the loopback without a token and a name,
- * one half of a TLS pair; ERR_IO and others: a file cannot be used. */
-MUST_CHECK bool http_options_check(const struct http_options *o, struct arena *arena,
+/* Once the line is read.  ERR_INVALID: an address that is none, or beyond the loopback
+ * without a token and a name; one half of a TLS pair. */
+MUST_CHECK bool http_options_check(const struct http_options *o, struct error *err);
+
+/* Of options that passed that: read the files.  ERR_INVALID: one is not what it should
+ * be; others: it cannot be read. */
+MUST_CHECK bool http_options_load(const struct http_options *o, struct arena *arena,
         struct http_settings *out, struct error *err);
 
 #endif

@@ -165,7 +165,8 @@ bool mcpath_options_parse(int argc, char **argv, struct arena *arena,
     struct reading r = { &o, arena, false };
     const struct flags http = http_options_flags(&o.http);
     const struct flags flags = { table, ARRAY_LEN(table), read_root, &r, &http };
-    if (!o.help && !o.version && !flags_read(&flags, argc, argv, err))
+    if (!o.help && !o.version &&
+            (!flags_read(&flags, argc, argv, err) || !http_options_check(&o.http, err)))
         return false;
     *out = o;
     return true;

@@ -142,7 +142,7 @@ bool serve_http(const struct serve_config *config, struct error *err)
     struct serve_http s = { .server = NULL };
     auto_arena *arena = arena_create();
     struct http_settings settings;
-    bool ready = http_options_check(config->http, arena, &settings, err) &&
+    bool ready = http_options_load(config->http, arena, &settings, err) &&
                  serve_parts_prepare(&s.parts, config, err);
     if (ready) {
         serve_watch_signals(&s.parts.loop, s.watchers, on_signal, &s);

@@ -26,8 +26,8 @@ struct serve_config {
  * it could not start. */
 MUST_CHECK bool serve_stdio(const struct serve_config *config, struct error *err);
 
-/* The same over HTTP, until a signal says so.  ERR_INVALID: the options contradict each
- * other. */
+/* The same over HTTP, until a signal says so.  Its options passed http_options_check().
+ */
 MUST_CHECK bool serve_http(const struct serve_config *config, struct error *err);
 
 /* One of the two, as the configuration says. */

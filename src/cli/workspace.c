@@ -184,7 +184,7 @@ int workspace_serve(const struct workspace_face *face, int argc, char **argv)
         cli_print(str_of(face->usage));
         return 0;
     }
-    if (!flags_read(&flags, argc, argv, &err))
+    if (!flags_read(&flags, argc, argv, &err) || !http_options_check(&options.http, &err))
         return cli_fail(face->command, 2, &err);
     if (!options.workspace)
         options.workspace = ".";

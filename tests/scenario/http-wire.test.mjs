@@ -261,13 +261,13 @@ test('what others can reach needs a token and a name', async (t) => {
   const token = join(dir, 'token');
   const start = (...args) => { const { status, stderr } = spawnSync(mcpath, [dir, '--transport', 'http', '--port', '0', ...args], { encoding: 'utf8', timeout: 20000 }); return `${status} ${stderr}`; };
   await writeFile(token, 'short\n', { mode: 0o600 });
-  assert.match(start('--host', '0.0.0.0'), /^1 .*'--token-file' is needed/);
-  assert.match(start('--host', '0.0.0.0', '--allow-host', 'a'), /^1 .*'--token-file' is needed/);
-  assert.match(start('--host', '::', '--token-file', token), /^1 .*'--allow-host' is needed/);
-  assert.match(start('--host', 'example.com'), /^1 .*is no address/);
+  assert.match(start('--host', '0.0.0.0'), /^2 .*'--token-file' is needed/);
+  assert.match(start('--host', '0.0.0.0', '--allow-host', 'a'), /^2 .*'--token-file' is needed/);
+  assert.match(start('--host', '::', '--token-file', token), /^2 .*'--allow-host' is needed/);
+  assert.match(start('--host', 'example.com'), /^2 .*is no address/);
   assert.match(start('--token-file', token), /^1 .*at least 16 characters/);
   assert.match(start('--token-file', join(dir, 'none')), /^1 .*cannot read/);
-  assert.match(start('--tls-cert', token), /^1 .*go together/);
+  assert.match(start('--tls-cert', token), /^2 .*go together/);
   assert.match(start('--tls-cert', token, '--tls-key', token), /^1 .*a pair in PEM/);
   assert.match(start('--allow-host', 'a:1'), /^2 .*without port/);
   assert.match(start('--allow-origin', 'a'), /^2 .*not an origin/);

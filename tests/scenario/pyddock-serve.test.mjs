@@ -383,7 +383,7 @@ test('command lines that make no sense, and workspaces that cannot be served', a
     [pyddock, ['serve', '--workspace'], 2, /needs a value/],
     [pyddock, ['serve', '--workspace', join(root, 'not/there')], 1, /not\/there/],
     [pyddock, ['serve', '--workspace', join(root, 'word.txt')], 1, /not a folder/],
-    [pyddock, ['serve', '--workspace', root, '--transport', 'http', '--host', '0.0.0.0'], 1, /'--token-file' is needed/],
+    [pyddock, ['serve', '--workspace', root, '--transport', 'http', '--host', '0.0.0.0'], 2, /'--token-file' is needed/],
     [pyddock, ['serve', '--workspace', root, '--transport', 'pipe'], 2, /neither stdio nor http/],
     [pyddock, ['serve', '--workspace', root, '--tools', 'run'], 1, /no tool 'run'; the tools are: fs_append, .*, run_shell/],
     [pyddock, ['serve', '--workspace', bad], 1, /pyddock\.override\.toml:2: .*mode/],

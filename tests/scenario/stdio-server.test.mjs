@@ -198,7 +198,7 @@ test('start faults are one line and a status', async (t) => {
     [['/nonexistent'], 1, /^mcpath: cannot serve '\/nonexistent': No such file or directory\n$/],
     [[join(dir, 'mcpath')], 1, /Not a directory/],
     [['s3://bucket'], 2, /not in this build yet/],
-    [['--transport', 'http', '--host', '0.0.0.0'], 1, /no loopback address.*'--token-file' is needed/],
+    [['--transport', 'http', '--host', '0.0.0.0'], 2, /no loopback address.*'--token-file' is needed/],
     [['a\nb', 'c'], 2, /^[^\n]*\n$/],
   ]) {
     const server = new Server(t, { args });
