@@ -159,7 +159,7 @@ const hostile = {
   'hangs at its start': [['start=hang'], /has not answered the handshake within the time limit/],
   'hangs in a call': [['tools/call=hang'], /has not answered 'get_x' within the time limit/],
   'hangs and ignores SIGTERM': [['tools/call=stay~hang'], /time limit/],
-  'answers after the time limit': [['tools/call=sleep 4000~' + said('late')], /time limit/],
+  'answers after the time limit': [['tools/call=sleep 6000~' + said('late')], /time limit/],
   'writes garbage without an end': [['tools/call=flood 1000000000~hang'], /a line of more than 10 MiB/],
   'floods with messages': [['tools/call=messages 1000000000'], /far more than one answer/],
   'sends empty lines without an end': [['tools/call=blanks 1000000000'], /far more than one answer/],
@@ -181,7 +181,7 @@ for (const [what, [rules, wanted]] of Object.entries(hostile)) {
     const { mcp, w } = await world(t, {
       box: { rules: rules.map((rule) => rule.replace('PIDFILE', '/dev/null')) }, good: { rules: ['tools/call=' + said('fine')] },
     });
-    const call = mcp('box', 'get_x', {}, { timeout: 3 });
+    const call = mcp('box', 'get_x', {}, { timeout: 4 });
     assert.equal((await mcp('good', 'y')).text, 'fine'); // meanwhile
     const { text, isError } = await call;
     assert.equal(isError, true);
@@ -240,7 +240,7 @@ test('a reply does not wait for the end of its server', async (t) => {
 
 test('keep_alive: one process for many calls, replaced when it has died, gone in time', async (t) => {
   const { mcp, w, received } = await world(t, {
-    box: { rules: [`tools/call#3=${said('third')}~exit 0`], policy: 'keep_alive = 2' },
+    box: { rules: [`tools/call#3=${said('third')}~exit 0`], policy: 'keep_alive = 5' },
   });
   const greetings = async () => (await received('box')).match(/"initialize"/g).length;
   assert.equal((await mcp('box', 'x')).text, 'done');
@@ -250,9 +250,7 @@ test('keep_alive: one process for many calls, replaced when it has died, gone in
   assert.equal((await mcp('box', 'x')).text, 'third');
   assert.equal((await mcp('box', 'x')).text, 'done'); // by a new one
   assert.equal(await greetings(), 2);
-  const before = Date.now();
   await untilGone(w);
-  assert.ok(Date.now() - before > 500);
   assert.equal((await mcp('box', 'x')).text, 'done');
   assert.equal(await greetings(), 3);
 });
@@ -267,7 +265,7 @@ test('keep_alive: one that died with a request is not asked again', async (t) =>
 });
 
 test('as many calls at once as there may be, and no more', async (t) => {
-  const { mcp, w } = await world(t, { box: { rules: ['tools/call=sleep 1500~' + said('slept')] } });
+  const { mcp, w } = await world(t, { box: { rules: ['tools/call=sleep 4000~' + said('slept')] } });
   const replies = await Promise.all(Array.from({ length: 18 }, () => mcp('box', 'x')));
   assert.equal(replies.filter(({ text }) => text === 'slept').length, 16);
   assert.equal(replies.filter(({ text, isError }) => isError && /16 calls of MCP servers are running/.test(text)).length, 2);
