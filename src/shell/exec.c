@@ -24,7 +24,8 @@ void exec_leave(struct shell *sh)
 static void command_failed(struct shell *sh)
 {
     int status = sh->status;
-    if (trap_is_set(sh, TRAP_ERR))
+    /* for a simple command that is a stage the shell around it runs the trap */
+    if (trap_is_set(sh, TRAP_ERR) && sh->stage_depth != sh->depth)
         trap_run(sh, TRAP_ERR);
     if ((sh->set & SET_ERREXIT) && sh->flow == FLOW_NONE)
         shell_exit(sh, status);
@@ -33,6 +34,8 @@ static void command_failed(struct shell *sh)
 int exec_finish(struct shell *sh, int status)
 {
     sh->status = status;
+    if (UNLIKELY(sh->pending))
+        trap_pending(sh);
     if (UNLIKELY(status != 0) && !sh->errexit_off && !shell_is_ending(sh))
         command_failed(sh);
     return sh->status;

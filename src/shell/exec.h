@@ -122,6 +122,9 @@ void args_leave(struct shell *sh, const struct saved_args *saved);
 void args_shift(struct shell *sh, int n); /* 0 <= n <= $# */
 void args_unref(struct arg_block *block);
 
+/* What a list of one command comes down to; NULL stays NULL. */
+const struct node *exec_unwrap(const struct node *n);
+
 /* The end of a subshell: its EXIT trap, its jobs; returns its status. */
 int exec_end_subshell(struct shell *sub);
 
@@ -148,6 +151,12 @@ void redirect_put(struct shell *sh, int fd, struct stream *s, struct saved_fd **
 const struct redirect *redirect_lone_read(const struct node *n);
 
 void trap_run(struct shell *sh, enum shell_trap which);
+
+/* Signal n has come for `sh`, which runs: its trap, or its end with 128 + n. */
+void trap_signal(struct shell *sh, int n);
+
+/* Those that have come for it while others ran. */
+void trap_pending(struct shell *sh);
 static inline bool trap_is_set(const struct shell *sh, enum shell_trap which)
 {
     return sh->traps && sh->traps[which] && !sh->in_trap &&

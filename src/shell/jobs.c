@@ -3,6 +3,8 @@
 
 #include "shell/exec.h"
 
+#include <signal.h>
+
 #define MAX_RUNNING 64 /* more are waited for, oldest first */
 
 static void take_from_waiting(struct shell *session, struct turn *turn)
@@ -57,7 +59,10 @@ static void give_turn(struct shell *session, struct turn *turn)
 static int job_main(void *arg)
 {
     struct job *job = arg;
-    exec_node(job->sub, job->node);
+    const struct node *body = exec_unwrap(job->node);
+    /* ( ... ) & is one subshell, not two: what ends the job ends it */
+    bool is_subshell = body && body->type == NODE_SUBSHELL && !body->redirect_count;
+    exec_node(job->sub, is_subshell ? body->pair.a : job->node);
     int status = exec_end_subshell(job->sub);
     give_turn(job->sub->session, &job->turn);
     shell_free(job->sub);
@@ -78,13 +83,14 @@ struct job *job_find(struct shell *sh, struct str spec)
     bool is_id = spec.len && spec.data[0] == '%';
     struct job *newest = NULL;
     for (struct job *j = sh->jobs; j; j = j->next)
-        newest = j;
+        if (j->task)
+            newest = j;
     if (is_id && (spec.len == 1 || str_is(spec, "%%") || str_is(spec, "%+")))
         return newest;
     if (!str_int(str_from(spec, is_id), &number))
         return NULL;
     for (struct job *j = sh->jobs; j; j = j->next)
-        if ((is_id ? j->id : j->pid) == number)
+        if (is_id ? j->task && j->id == number : j->pid == number)
             return j;
     return NULL;
 }
@@ -98,6 +104,11 @@ void job_cancel(struct job *job, int signal)
 {
     if (!job_is_running(job))
         return;
+    char **traps = job->sub->traps;
+    if (signal != SIGKILL && traps && traps[TRAP_SIGNAL + signal]) {
+        job->sub->pending |= UINT64_C(1) << (signal - 1);
+        return;
+    }
     shell_exit(job->sub, 128 + signal);
     sched_cancel(job->task);
 }
@@ -119,7 +130,8 @@ static void append(struct shell *sh, struct job *job)
     struct job **at = &sh->jobs;
     int id = 0;
     for (; *at; at = &(*at)->next)
-        id = (*at)->id;
+        if ((*at)->task && (*at)->id > id) /* what was waited for gives its number back */
+            id = (*at)->id;
     job->id = id + 1;
     *at = job;
 }

@@ -37,7 +37,8 @@ bool job_is_running(const struct job *job);
 #define JOBS_MAX_WITH_PROGRAMS 16
 MUST_CHECK bool job_take_turn(struct shell *sh);
 
-/* Make it end soon with 128 + signal. */
+/* Send it a signal: its trap runs when a command of it ends; without one it ends soon
+ * with 128 + signal. */
 void job_cancel(struct job *job, int signal);
 
 #endif

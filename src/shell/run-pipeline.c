@@ -15,6 +15,8 @@ struct stage {
 
 static int run_stage(struct shell *sub, const struct node *n)
 {
+    if (n->type == NODE_SIMPLE)
+        sub->stage_depth = sub->depth;
     exec_node(sub, n);
     int status = exec_end_subshell(sub);
     shell_free(sub); /* its ends of the pipes are closed with it */
@@ -128,22 +130,82 @@ static struct times now(void)
         microseconds(&usage.ru_utime), microseconds(&usage.ru_stime) };
 }
 
+/* 0m1.234s with `long_form`, else 1.234. */
+static void add_seconds(struct buf *out, int64_t us, int digits, bool long_form)
+{
+    static const int64_t units[] = { 1000000, 100000, 10000, 1000 };
+    long long whole = us / 1000000;
+    if (long_form) {
+        buf_addf(out, "%lldm", whole / 60);
+        whole %= 60;
+    }
+    buf_addf(out, "%lld", whole);
+    if (digits)
+        buf_addf(out, ".%0*lld", digits, (long long)(us % 1000000 / units[digits]));
+    if (long_form)
+        buf_addc(out, 's');
+}
+
+/* One %: its length in `format`, 0 if it is none. */
+static size_t add_time(struct buf *out, struct str format, const struct times *t)
+{
+    size_t at = 1;
+    int digits = 3;
+    if (at < format.len && format.data[at] >= '0' && format.data[at] <= '9')
+        digits = format.data[at++] - '0';
+    if (digits > 3)
+        digits = 3;
+    bool long_form = at < format.len && format.data[at] == 'l';
+    at += long_form;
+    char c = at < format.len ? format.data[at] : 0;
+    int64_t busy = t->user + t->sys;
+    if (c == 'P' && at == 1)
+        buf_addf(out, "%.2f", t->real > 0 ? 100.0 * (double)busy / (double)t->real : 0.0);
+    else if (c == '%' && at == 1)
+        buf_addc(out, '%');
+    else if (c == 'R' || c == 'U' || c == 'S')
+        add_seconds(out,
+                c == 'R'   ? t->real
+                : c == 'U' ? t->user
+                           : t->sys,
+                digits, long_form);
+    else
+        return 0;
+    return at + 1;
+}
+
+/* TIMEFORMAT, or what bash has without one; POSIX's for -p. */
+static struct str time_format(struct shell *sh, bool posix)
+{
+    struct str format;
+    if (posix)
+        return STR("real %2R\nuser %2U\nsys %2S");
+    if (vars_get(sh->vars, STR("TIMEFORMAT"), &format))
+        return format;
+    return STR("\nreal\t%3lR\nuser\t%3lU\nsys\t%3lS");
+}
+
 static void report_times(struct shell *sh, const struct times *start, bool posix)
 {
     struct times end = now();
-    const int64_t spent[] = { end.real - start->real, end.user - start->user,
+    struct times spent = { end.real - start->real, end.user - start->user,
         end.sys - start->sys };
-    static const char *const names[] = { "real", "user", "sys" };
-    auto_buf text = BUF(256);
-    for (size_t i = 0; i < 3; i++) {
-        long long us = spent[i];
-        if (posix)
-            buf_addf(&text, "%s %lld.%02lld\n", names[i], us / 1000000,
-                    us % 1000000 / 10000);
-        else
-            buf_addf(&text, "%s%s\t%lldm%lld.%03llds\n", i ? "" : "\n", names[i],
-                    us / 60000000, us / 1000000 % 60, us % 1000000 / 1000);
+    struct str format = time_format(sh, posix);
+    auto_buf text = BUF(1 << 20);
+    if (!format.len)
+        return;
+    while (format.len) {
+        size_t used = 1;
+        if (format.data[0] != '%')
+            buf_addc(&text, format.data[0]);
+        else if (!(used = add_time(&text, format, &spent))) {
+            shell_err(sh, "TIMEFORMAT: `%.*s': invalid format character",
+                    (int)(format.len > 1), format.data + 1);
+            return;
+        }
+        format = str_from(format, used);
     }
+    buf_addc(&text, '\n');
     if (stream_write(shell_fd(sh, 2), buf_str(&text)))
         stream_flush(shell_fd(sh, 2));
 }

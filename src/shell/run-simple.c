@@ -270,6 +270,8 @@ int exec_builtin(struct shell *sh, const struct command *command, int argc, char
     stream_unref(c.out);
     stream_unref(c.err);
     arena_rewind(sh->arena, mark);
+    if (UNLIKELY(sched_is_cancelled(sh->sched))) /* a stage of a job that was killed */
+        shell_exit(sh, 143);
     return sh->flow == FLOW_EXIT ? sh->status : status;
 }
 

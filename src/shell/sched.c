@@ -325,6 +325,11 @@ struct task *sched_spawn_last(struct sched *s, task_fn *fn, void *arg)
     return t;
 }
 
+bool sched_is_cancelled(const struct sched *s)
+{
+    return s->current->cancelled;
+}
+
 void sched_cancel(struct task *t)
 {
     t->cancelled = true;

@@ -42,6 +42,9 @@ int sched_join(struct sched *s, struct task *t);
  * ends soon. */
 void sched_cancel(struct task *t);
 
+/* Is that so for the running task? */
+bool sched_is_cancelled(const struct sched *s);
+
 /* Has it ended?  Then sched_join() does not wait. */
 bool sched_has_ended(const struct task *t);
 

@@ -4,6 +4,7 @@
 #include "shell/parse.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <time.h>
@@ -137,6 +138,7 @@ struct shell *shell_create(const struct shell_options *options)
     sh->sched = sched_create(NULL);
     sh->session = sh;
     sh->is_fresh = true;
+    sh->stage_depth = UINT_MAX;
     sh->vars = vars_create();
     sh->arena = arena_create();
     sh->cwd = options->cwd;
@@ -226,6 +228,8 @@ struct shell *shell_fork(struct shell *sh)
     *sub = *sh;
     sub->parent = sh;
     sub->is_fresh = false;
+    sub->pending = 0;
+    sub->stage_depth = UINT_MAX;
     sub->pid = ++sh->session->next_pid;
     own_copies(sub);
     int *statuses = sh->pipe_status;
@@ -444,23 +448,69 @@ static bool on_next_line(const struct node *a, const struct node *b)
     return b->source.data > end && memchr(end, '\n', (size_t)(b->source.data - end));
 }
 
-/* The outermost list; a line that was given up does not end it. */
-static void run_lines(struct shell *sh, const struct node *root)
+/* Where line `line` begins in a text whose first line is `first`. */
+static size_t line_start(struct str text, uint32_t first, uint32_t line)
 {
-    if (!root || root->type != NODE_SEQUENCE) {
-        exec_node(sh, root);
-        return;
+    size_t at = 0;
+    for (; first < line && at < text.len; first++) {
+        const char *end = memchr(text.data + at, '\n', text.len - at);
+        at = end ? (size_t)(end - text.data) + 1 : text.len;
     }
-    struct node **items = root->sequence.items;
-    for (size_t i = 0; i < root->sequence.count && !shell_is_ending(sh); i++) {
+    return at;
+}
+
+/* Does nothing but blanks stand before it in its line? */
+static bool begins_line(struct str text, uint32_t first, struct pos pos)
+{
+    size_t at = line_start(text, first, pos.line);
+    for (size_t i = at; i < text.len && i + 1 < at + pos.column; i++)
+        if (text.data[i] != ' ' && text.data[i] != '\t')
+            return false;
+    return true;
+}
+
+/* The commands of the outermost list up to where aliases have changed before a line;
+ * returns that line, or 0.  A line that was given up does not end the list. */
+static uint32_t run_items(struct shell *sh, const struct script *script, uint32_t first)
+{
+    const struct node *root = script->root;
+    struct node *const *items = &root->sequence.items[0];
+    size_t count = root->sequence.count;
+    unsigned changes = sh->alias_changes;
+    for (size_t i = 0; i < count && !shell_is_ending(sh); i++) {
         exec_node(sh, items[i]);
         bool ends = (sh->set & SET_ERREXIT) && !sh->is_miscalculated;
-        if (sh->flow != FLOW_DISCARD || ends)
-            continue;
-        sh->flow = FLOW_NONE;
-        while (i + 1 < root->sequence.count && !on_next_line(items[i], items[i + 1]))
-            i++;
+        if (sh->flow == FLOW_DISCARD && !ends) {
+            sh->flow = FLOW_NONE;
+            while (i + 1 < count && !on_next_line(items[i], items[i + 1]))
+                i++;
+        }
+        bool again = sh->alias_changes != changes && (sh->shopt & SHOPT_EXPAND_ALIASES);
+        if (again && i + 1 < count && begins_line(script->text, first, items[i + 1]->pos))
+            return items[i + 1]->pos.line;
     }
+    return 0;
+}
+
+/* The outermost list.  When aliases have changed the lines that follow are read again. */
+static void run_lines(struct shell *sh, struct script *script)
+{
+    struct script *current = script_ref(script);
+    uint32_t first = 1, line;
+    while (current->root && current->root->type == NODE_SEQUENCE &&
+            (line = run_items(sh, current, first)) && !shell_is_ending(sh)) {
+        struct str rest = str_from(current->text, line_start(current->text, first, line));
+        struct script *next;
+        if (!exec_parse(sh, rest, current->name, line, &next))
+            break;
+        script_unref(current);
+        sh->script = current = next;
+        first = line;
+    }
+    if (current->root && current->root->type != NODE_SEQUENCE)
+        exec_node(sh, current->root);
+    sh->script = script;
+    script_unref(current);
 }
 
 /* What BASH_SOURCE says of functions that were defined outside any file. */
@@ -474,7 +524,7 @@ static void run_script(struct shell *sh, struct script *script, struct str file)
     struct arena_mark mark = arena_mark(sh->arena);
     sh->frame = &top;
     sh->script = script;
-    run_lines(sh, script->root);
+    run_lines(sh, script);
     exec_end_subshell(sh);
     sh->frame = NULL;
     sh->script = NULL;
@@ -505,6 +555,7 @@ static void reset_after_run(struct shell *sh)
     sh->loop_depth = 0;
     sh->set &= ~(uint64_t)SET_NOEXEC; /* nothing could ever take it back */
     sh->depth = sh->errexit_off = sh->trap_mask = 0;
+    sh->pending = 0;
     while (vars_depth(sh->vars) > sh->base_scope)
         vars_pop(sh->vars);
 }

@@ -149,6 +149,7 @@ struct shell {
     struct functions *functions;
     struct str *aliases; /* name, text, name, text, ... */
     size_t alias_count, alias_cap;
+    unsigned alias_changes;      /* how often they, or whether they count, changed */
     struct vpath cwd;            /* its text belongs to the shell */
     uint64_t set;                /* enum shell_set, and idle ones (setopt.h) */
     uint64_t shopt;              /* enum shell_shopt, and idle ones */
@@ -190,6 +191,9 @@ struct shell {
     int next_pid;          /* of the session: for the next subshell */
     int last_background;   /* $! */
     char **traps;          /* by enum shell_trap; NULL: none at all */
+    char **outer_traps;    /* of the shell around, for `trap -p`; until one is set here */
+    uint64_t pending;      /* 1 << n - 1: signal n is to be taken when a command ends */
+    unsigned stage_depth;  /* a simple command that is a stage runs at this depth */
     bool in_trap;
     unsigned trap_mask; /* 1 << TRAP_ERR...: not inherited by this function */
     bool changed_umask; /* a subshell did: the one before comes back at its end */

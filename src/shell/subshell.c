@@ -5,7 +5,7 @@
 
 #define FIRST_SUBSTITUTION 63 /* /dev/fd/63, as bash; then downwards */
 
-static const struct node *exec_unwrap(const struct node *n)
+const struct node *exec_unwrap(const struct node *n)
 {
     while (n) {
         if (n->redirect_count)

@@ -1,7 +1,18 @@
 #include "shell/exec.h"
 
+#include <signal.h>
+
+static void free_list(char ***traps)
+{
+    for (size_t i = 0; *traps && i < TRAP_COUNT; i++)
+        free((*traps)[i]);
+    free(*traps);
+    *traps = NULL;
+}
+
 void trap_set(struct shell *sh, enum shell_trap which, const char *text)
 {
+    free_list(&sh->outer_traps);
     if (!sh->traps)
         sh->traps = xcalloc(TRAP_COUNT, sizeof(*sh->traps));
     char *copy = text ? xstrdup(text) : NULL;
@@ -13,10 +24,38 @@ void trap_set(struct shell *sh, enum shell_trap which, const char *text)
 
 void trap_free(struct shell *sh)
 {
-    for (size_t i = 0; sh->traps && i < TRAP_COUNT; i++)
-        free(sh->traps[i]);
-    free(sh->traps);
-    sh->traps = NULL;
+    free_list(&sh->traps);
+    free_list(&sh->outer_traps);
+}
+
+static bool is_harmless(int n)
+{
+    return n == SIGCHLD || n == SIGCONT || n == SIGURG || n == SIGWINCH || n == SIGSTOP ||
+           n == SIGTSTP || n == SIGTTIN || n == SIGTTOU;
+}
+
+void trap_signal(struct shell *sh, int n)
+{
+    const char *text = sh->traps ? sh->traps[TRAP_SIGNAL + n] : NULL;
+    if (n == SIGKILL) {
+        if (sh->traps)
+            trap_set(sh, TRAP_EXIT, NULL);
+    } else if (text) {
+        if (*text)
+            trap_run(sh, TRAP_SIGNAL + n);
+        return;
+    }
+    if (!is_harmless(n))
+        shell_exit(sh, 128 + n);
+}
+
+void trap_pending(struct shell *sh)
+{
+    while (sh->pending && !sh->in_trap && sh->flow == FLOW_NONE) {
+        int n = __builtin_ctzll(sh->pending) + 1;
+        sh->pending &= sh->pending - 1;
+        trap_signal(sh, n);
+    }
 }
 
 /* EXIT belongs to the shell that set it; ERR and the like go on only when traced; an
@@ -24,7 +63,7 @@ void trap_free(struct shell *sh)
 void trap_fork(struct shell *sub)
 {
     char **traps = sub->traps;
-    sub->traps = NULL;
+    sub->traps = sub->outer_traps = NULL;
     for (size_t i = 0; traps && i < TRAP_COUNT; i++) {
         bool keep = i >= TRAP_SIGNAL                      ? traps[i] && !*traps[i]
                     : i == TRAP_ERR                       ? sub->set & SET_ERRTRACE
@@ -33,6 +72,11 @@ void trap_fork(struct shell *sub)
         if (keep && traps[i])
             trap_set(sub, i, traps[i]);
     }
+    if (!traps)
+        return;
+    sub->outer_traps = xcalloc(TRAP_COUNT, sizeof(*traps));
+    for (size_t i = 0; i < TRAP_COUNT; i++)
+        sub->outer_traps[i] = traps[i] ? xstrdup(traps[i]) : NULL;
 }
 
 void trap_run(struct shell *sh, enum shell_trap which)

@@ -53,6 +53,7 @@ static bool set(struct cmd *c, struct str name, struct str text)
 {
     struct shell *sh = c->shell;
     struct str *old = find(sh, name);
+    sh->alias_changes++;
     if (old) {
         release(old[1]);
         old[1] = copy(text);
@@ -108,6 +109,7 @@ static void drop(struct shell *sh, struct str *alias)
 
 static int cmd_unalias(struct cmd *c)
 {
+    c->shell->alias_changes++;
     struct shell *sh = c->shell;
     struct letters l = letters_of(c, "a", "unalias [-a] name [name ...]");
     for (int k; (k = letters_next(&l)) != CMD_END;) {

@@ -1,7 +1,9 @@
 /* jobs wait kill: commands that were started with & */
 #include "shell/jobs.h"
+#include "shell/assign.h"
 #include "shell/builtin/letters.h"
 #include "shell/builtin/signals.h"
+#include "shell/exec.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -55,12 +57,12 @@ static struct job *find(struct cmd *c, const char *text)
 }
 
 /* wait -n: the first one that is not yet waited for. */
-static int wait_next(struct cmd *c)
+static struct job *next_job(struct cmd *c)
 {
     for (struct job *j = c->shell->jobs; j; j = j->next)
         if (j->task)
-            return job_wait(c->shell, j);
-    return 127;
+            return j;
+    return NULL;
 }
 
 static int wait_all(struct cmd *c)
@@ -70,23 +72,47 @@ static int wait_all(struct cmd *c)
     return 0;
 }
 
+/* wait -p NAME: which one it was. */
+static bool tell(struct cmd *c, const char *variable, const struct job *job)
+{
+    if (!variable || !job)
+        return true;
+    char *pid = arena_printf(c->arena, "%d", job->pid);
+    return assign_text(c->shell, c->name, str_of(variable), str_of(pid));
+}
+
 static int cmd_wait(struct cmd *c)
 {
     bool next = false;
+    const char *variable = NULL;
+    struct error err;
     struct letters l = letters_of(c, "fnp:", "wait [-fn] [-p var] [id ...]");
     for (int k; (k = letters_next(&l)) != CMD_END;) {
         if (k == CMD_BAD)
             return 2;
         next |= k == 'n';
+        if (k == 'p')
+            variable = l.value;
     }
-    if (l.index >= c->argc)
-        return next ? wait_next(c) : wait_all(c);
-    int status = 0;
-    for (int i = l.index; i < c->argc; i++) {
-        struct job *job = find(c, c->argv[i]);
+    if (variable && !letters_name(c, variable))
+        return 1;
+    if (variable && !vars_unset(c->shell->vars, str_of(variable), &err)) {
+        cmd_err(c, "%s", err.message);
+        return 1;
+    }
+    if (l.index >= c->argc && !next)
+        return wait_all(c);
+    int status = 127;
+    struct job *job = NULL;
+    if (l.index >= c->argc) {
+        job = next_job(c);
         status = job ? job_wait(c->shell, job) : 127;
     }
-    return status;
+    for (int i = l.index; i < c->argc; i++) {
+        job = find(c, c->argv[i]);
+        status = job ? job_wait(c->shell, job) : 127;
+    }
+    return tell(c, variable, job) ? status : 1;
 }
 
 static const char kill_usage[] =
@@ -113,7 +139,24 @@ static int list_signals(struct cmd *c, int first)
     return status;
 }
 
-/* Only what this shell started can be ended. */
+/* This shell itself, at once, or one around it, when that goes on. */
+static bool signal_shell(struct shell *self, int64_t pid, int number)
+{
+    struct shell *sh = self;
+    while (sh && sh->pid != pid)
+        sh = sh->parent;
+    if (!sh || number < 0 || number > SIGNAL_MAX)
+        return false;
+    if (number && sh == self) {
+        sh->status = 0;
+        trap_signal(sh, number);
+    } else if (number) {
+        sh->pending |= UINT64_C(1) << (number - 1);
+    }
+    return true;
+}
+
+/* Only what this shell started, and shells around it, can be told. */
 static bool kill_one(struct cmd *c, const char *text, int number)
 {
     struct job *job = job_find(c->shell, str_of(text));
@@ -126,7 +169,7 @@ static bool kill_one(struct cmd *c, const char *text, int number)
         cmd_err(c, "%s: arguments must be process or job IDs", text);
         return false;
     }
-    if (!job && pid == c->shell->pid && number == 0)
+    if (!job && signal_shell(c->shell, pid, number))
         return true;
     if (!job || !job_is_running(job)) {
         cmd_err(c, "(%s) - No such process", text);

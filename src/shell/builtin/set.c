@@ -141,6 +141,7 @@ static int run_shopt(struct cmd *c, const struct shopt_table *t, enum shopt_acti
                     t->at == setopt_at ? "option" : "shell option");
             status = 1;
         } else if (action != SHOPT_SHOW) {
+            c->shell->alias_changes++; /* expand_aliases may be one of them */
             if (t->change(c->shell, o, action == SHOPT_SET))
                 continue;
             cmd_err(c, "%s: cannot be changed here: that would take %s", o->name,

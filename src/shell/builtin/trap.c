@@ -19,10 +19,10 @@ static int find(const char *text)
 
 static bool print(struct cmd *c, int which)
 {
-    struct shell *sh = c->shell;
-    if (!sh->traps || !sh->traps[which])
+    char **traps = c->shell->outer_traps ? c->shell->outer_traps : c->shell->traps;
+    if (!traps || !traps[which])
         return true;
-    struct str text = quote_single(str_of(sh->traps[which]), c->arena);
+    struct str text = quote_single(str_of(traps[which]), c->arena);
     if (which < TRAP_SIGNAL)
         return cmd_printf(c, "trap -- %.*s %s\n", STR_ARG(text), own_names[which]);
     const char *name = signal_name(which - TRAP_SIGNAL);
@@ -90,6 +90,6 @@ static int cmd_trap(struct cmd *c)
 const struct command command_trap = { .name = "trap",
     .run = cmd_trap,
     .usage = "[-lp] [[COMMAND] NAME...]",
-    .summary = "Run COMMAND at EXIT, ERR, DEBUG or RETURN (signals are kept, but none "
-               "come).",
+    .summary = "Run COMMAND at EXIT, ERR, DEBUG or RETURN, or at a signal that `kill` of "
+               "this script sends.",
     .flags = CMD_BUILTIN | CMD_SPECIAL | CMD_SHELL };
