@@ -454,6 +454,8 @@ static int dispatch(struct shell *sh, const struct node *n)
 /* A compound command with redirects of its own. */
 static int exec_redirected(struct shell *sh, const struct node *n)
 {
+    if (exec_compound_is_refused(sh, n))
+        return exec_finish(sh, 126);
     struct arena_mark mark = arena_mark(sh->arena);
     struct substitution *before = sh->substitutions;
     struct saved_fd *saved = NULL;

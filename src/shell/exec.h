@@ -75,13 +75,15 @@ MUST_CHECK bool exec_program_is_refused(
         struct shell *sh, int argc, char **argv, char *const *env, size_t env_count);
 
 /*
- * refuse-early.c: is a stage of the pipeline, or the command that `argv` has become,
- * refused before anything of it has an effect?  Said once; the status is 126.
+ * refuse-early.c: is a stage of the pipeline, a compound command, or the simple command
+ * whose words have become `args`, refused before anything of it has an effect, and before
+ * its redirections do?  Said once; the status is 126.
  *
  * That is known where the words of what runs first in the stage are, and nothing else
  * would run in it.  All other programs are refused when they are about to start.
  */
 MUST_CHECK bool exec_pipeline_is_refused(struct shell *sh, const struct node *n);
+MUST_CHECK bool exec_compound_is_refused(struct shell *sh, const struct node *n);
 MUST_CHECK bool exec_command_is_refused(
         struct shell *sh, const struct node *n, const struct fields *args);
 

@@ -280,13 +280,23 @@ static bool writes_file(const struct redirect *r)
     return false;
 }
 
+static bool writes_files(const struct node *n)
+{
+    for (size_t i = 0; i < n->redirect_count; i++)
+        if (writes_file(&n->redirects[i]))
+            return true;
+    return false;
+}
+
+bool exec_compound_is_refused(struct shell *sh, const struct node *n)
+{
+    return sh->session->programs && writes_files(n) && is_stage_refused(sh, n);
+}
+
 bool exec_command_is_refused(
         struct shell *sh, const struct node *n, const struct fields *args)
 {
-    bool writes = false;
-    for (size_t i = 0; i < n->redirect_count; i++)
-        writes |= writes_file(&n->redirects[i]);
-    if (!writes || !sh->session->programs || is_plain_builtin(n))
+    if (!writes_files(n) || !sh->session->programs || is_plain_builtin(n))
         return false;
     struct arena_mark mark = arena_mark(sh->arena);
     struct early e = { .sh = sh };
