@@ -318,11 +318,19 @@ static bool describe(struct expansion *e, struct operand *o)
     }
     if (!o->is_list)
         return describe_scalar(e, o, &o->text);
-    o->is_list = false;
-    o->text = STR("");
-    struct str name = real_name(e, o->name);
-    return vars_flags(e->sh->vars, name) < 0 ||
-           expand_declaration(e->sh, name, e->arena, &o->text);
+    struct str name = real_name(e, o->name), text = STR("");
+    if (vars_flags(e->sh->vars, name) >= 0 &&
+            !expand_declaration(e->sh, name, e->arena, &text))
+        return false;
+    o->is_list = !o->star;
+    o->text = text;
+    o->items = arena_alloc(e->arena, 3 * sizeof(*o->items));
+    o->count = 0; /* "declare", "-a", "name=(...)" */
+    for (; o->is_list && o->count < 2 && text.len; o->count++)
+        o->items[o->count] = str_cut(&text, ' ');
+    if (o->is_list && text.len)
+        o->items[o->count++] = text;
+    return true;
 }
 
 /* @a: for a list, once for each element. */
