@@ -367,14 +367,58 @@ static bool resolve_url(
     return !trusted || protect_named(l, d, trusted, &any, err);
 }
 
+/* What is run by what it is an argument of, as far as its name tells. */
+static bool is_code(const struct peer_definition *d, const char *argument, bool is_first)
+{
+    static const char *const endings[] = { ".bash", ".cjs", ".class", ".cts", ".jar",
+        ".js", ".jsx", ".lua", ".mjs", ".mts", ".node", ".php", ".pl", ".py", ".pyc",
+        ".pyz", ".rb", ".sh", ".so", ".ts", ".tsx", ".wasm", ".zsh" };
+    static const char *const readers[] = { "bash", "dash", "node", "nodejs", "perl",
+        "php", "ruby", "sh", "ts-node", "tsx", "zsh" };
+    struct str name = name_of(str_of(d->program)), text = str_of(argument);
+    if (strstr(argument, "://") ||
+            (runs_there(d) && (!strchr(argument, '/') || strchr(argument, ' '))))
+        return false;
+    if (is_first && argument[0] != '-' &&
+            (str_starts(name, STR("python")) ||
+                    str_which(name, readers, ARRAY_LEN(readers)) < ARRAY_LEN(readers)))
+        return true;
+    for (size_t i = 0; i < ARRAY_LEN(endings); i++)
+        if (str_ends(text, str_of(endings[i])))
+            return true;
+    return false;
+}
+
+/* What is not there cannot be protected: who makes it would be run. */
+static bool check_missing(const struct definition_loader *l,
+        const struct peer_definition *d, const char *const *arg, const char *path,
+        struct error *err)
+{
+    const char *real = protect_resolve(path, l->arena);
+    auto_buf shown = BUF(400);
+    if (!is_code(d, *arg, arg == d->argv + 1) ||
+            (real && !place_may_be_planted(l->policy, str_of(real))))
+        return true;
+    buf_add_shown(&shown, str_sub(str_of(*arg), 0, 200));
+    return error_set(err, ERR_DENIED,
+            "it is given '%s', which is no file yet, and agents could make it: have it "
+            "there before paddock starts, under its whole name",
+            buf_str(&shown).data);
+}
+
 static bool resolve_arguments(struct definition_loader *l,
         const struct peer_definition *d, bool *any, struct error *err)
 {
     for (const char *const *arg = d->argv + 1; *arg; arg++) {
         const char *path = argument_path(l, *arg);
         struct stat st;
-        if (!path || stat(path, &st))
+        if (!path)
             continue;
+        if (stat(path, &st)) {
+            if (!check_missing(l, d, arg, path, err))
+                return false;
+            continue;
+        }
         if (S_ISREG(st.st_mode) && !protect_named(l, d, path, any, err))
             return false;
         if (S_ISDIR(st.st_mode))

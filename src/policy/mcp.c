@@ -4,6 +4,8 @@
 #include "policy/command-parts.h"
 #include "policy/pyre/pyre.h"
 
+#include <ctype.h>
+
 #define MAX_VALUE  ((size_t)16 << 20) /* bytes of one argument */
 #define MAX_LISTED 1200               /* bytes of names or patterns in a refusal */
 
@@ -177,6 +179,19 @@ static bool decide_tool(const struct policy *p, const struct policy_mcp *section
     return false;
 }
 
+static void write_argument_rule(const struct policy_mcp_rule *rule,
+        const struct policy_mcp_argument *argument, const struct policy_mcp *section,
+        struct refusal *why)
+{
+    write_rule(section, ".arguments] ", &why->rule);
+    refuse_quote(&why->rule, rule->tool.text);
+    buf_add(&why->rule, STR(" = { "));
+    refuse_quote(&why->rule, argument->name);
+    buf_add(&why->rule, STR(" = "));
+    refuse_quote(&why->rule, argument->regex.text);
+    buf_add(&why->rule, STR(" }"));
+}
+
 static bool refuse_argument(const struct policy *p, const struct policy_mcp *section,
         const struct policy_mcp_rule *rule, const struct policy_mcp_argument *argument,
         const json_t *value, struct str text, struct str tool, struct refusal *why)
@@ -191,15 +206,57 @@ static bool refuse_argument(const struct policy *p, const struct policy_mcp *sec
         buf_add(&why->what, STR(" = "));
         refuse_quote(&why->what, text);
     }
-    write_rule(section, ".arguments] ", &why->rule);
-    refuse_quote(&why->rule, rule->tool.text);
-    buf_add(&why->rule, STR(" = { "));
-    refuse_quote(&why->rule, argument->name);
-    buf_add(&why->rule, STR(" = "));
-    refuse_quote(&why->rule, argument->regex.text);
-    buf_add(&why->rule, STR(" }"));
+    write_argument_rule(rule, argument, section, why);
     refuse_hint(why, "Give it a value that the pattern matches from its first to its "
                      "last character.");
+    add_message(p, section, tool, why);
+    return false;
+}
+
+/* The next character without its case, as readers of JSON that ignore case take it: the
+ * long s and the sign of the kelvin are letters of ASCII to them. */
+static int next_folded(const char **at)
+{
+    static const struct str others[] = { { "\xc5\xbf", 2 }, { "\xe2\x84\xaa", 3 } };
+    for (size_t i = 0; i < ARRAY_LEN(others); i++)
+        if (!strncmp(*at, others[i].data, others[i].len)) {
+            *at += others[i].len;
+            return "sk"[i];
+        }
+    return tolower((unsigned char)*(*at)++);
+}
+
+static bool is_same_to_some(const char *a, const char *b)
+{
+    int c;
+    while ((c = next_folded(&a)) == next_folded(&b))
+        if (!c)
+            return true;
+    return false;
+}
+
+/* Another name that a server may take for the one that the rule is about, or NULL. */
+static const char *find_alias(const json_t *arguments, const char *name)
+{
+    const char *other;
+    json_t *value;
+    json_object_foreach ((json_t *)(uintptr_t)arguments, other, value)
+        if (strcmp(other, name) != 0 && is_same_to_some(other, name))
+            return other;
+    return NULL;
+}
+
+static bool refuse_alias(const struct policy *p, const struct policy_mcp *section,
+        const struct policy_mcp_rule *rule, const struct policy_mcp_argument *argument,
+        const char *alias, struct str tool, struct refusal *why)
+{
+    begin_tool(why, "mcp-arguments", &argument->regex.origin, section, tool);
+    buf_add(&why->what, STR(" with the argument "));
+    refuse_quote(&why->what, str_of(alias));
+    buf_add(&why->what, STR(", which some servers take for "));
+    refuse_quote(&why->what, argument->name);
+    write_argument_rule(rule, argument, section, why);
+    refuse_hint(why, "Write the name as the rule has it, and only once.");
     add_message(p, section, tool, why);
     return false;
 }
@@ -211,6 +268,9 @@ static bool decide_argument(const struct policy *p, const struct policy_mcp *sec
 {
     auto_buf json = BUF(MAX_VALUE);
     const json_t *value = json_object_get(arguments, argument->name.data);
+    const char *alias = find_alias(arguments, argument->name.data);
+    if (alias)
+        return refuse_alias(p, section, rule, argument, alias, tool, why);
     struct str text = json_str(value);
     if (value && !json_is_string(value)) {
         json_write(value, &json);

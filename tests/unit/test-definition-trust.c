@@ -456,7 +456,7 @@ static void test_arguments(void **state UNUSED)
     auto_buf args = BUF(4096);
     buf_addf(&args,
             "\"src/server.py\", \"--config=src/conf.json\", \"file://%s\", \"docs\", "
-            "\"src/absent.py\", \"x\"",
+            "\"src/absent.txt\", \"x\"",
             in_world(&d.world, "ws/src/pre.js").data);
     put_command(&d, "tool", args.data);
     load_definitions(&d, BOX);
@@ -484,6 +484,48 @@ static void test_arguments(void **state UNUSED)
     close_definitions(&d);
 }
 
+/* A file that is not there when paddock starts could be made by those it is kept from. */
+static void test_missing(void **state UNUSED)
+{
+    static const struct {
+        const char *command, *args;
+        bool refused;
+    } cases[] = {
+        { "tool", "\"dist/index.js\"", true },
+        { "tool", "\"-u\", \"--require=pre.mjs\"", true },
+        { "tool", "\"file:///srv/x.js\"", false }, /* no agent writes there */
+        { "tool", "\"https://example.org/x.ts\"", false },
+        { "tool", "\"--db\", \"data/new.db\", \"out\"", false },
+        { "node", "\"dist/index\"", true },
+        { "node", "\"there/index\"", true }, /* finds there/index.js */
+        { "node", "\"there/index.js\", \"more\"", false },
+        { "python3", "\"server\"", true },
+        { "python3", "\"-m\", \"server\"", false }, /* that is warned of */
+        { "npx", "\"-y\", \"highlight.js\"", false },
+        { "npx", "\"tsx\", \"src/new.ts\"", true },
+        { "sh", "\"-c\", \"exec node dist/x.js\"", false },
+    };
+    struct definitions d;
+    open_definitions(&d);
+    make_folder(&d.world, "ws/scratch");
+    make_folder(&d.world, "ws/there");
+    put(&d.world, "ws/there/index.js", "x");
+    put_program(&d.world, "bin/node");
+    put_program(&d.world, "bin/npx");
+    put_program(&d.world, "bin/sh");
+    put_program(&d.world, "bin/python3");
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        put_command(&d, cases[i].command, cases[i].args);
+        load_definitions(&d, BOX);
+        if (cases[i].refused != !d.all.count ||
+                cases[i].refused != is_warned(&d, "which is no file yet"))
+            fail_msg("%s %s", cases[i].command, cases[i].args);
+        load_definitions(&d, NARROW BOX);
+        assert_int_equal(d.all.count, 1);
+    }
+    close_definitions(&d);
+}
+
 static void test_launchers(void **state UNUSED)
 {
     static const struct {
@@ -493,7 +535,7 @@ static void test_launchers(void **state UNUSED)
         { "npx", "\"-y\", \"@foo/server@1.2.3\"", true },
         { "uvx", "\"server\"", true },
         { "python3", "\"-u\", \"-m\", \"server\"", true },
-        { "python3", "\"x.py\", \"-m\"", false },
+        { "python3", "\"/lib/x.py\", \"-m\"", false },
         { "tool", "\"-m\"", false },
         { "sh", "\"-ec\", \"exec node srv.js\"", true },
         { "sh", "\"--context\", \"-c\"", true },
@@ -609,6 +651,7 @@ int main(void)
         cmocka_unit_test(test_program_outside),
         cmocka_unit_test(test_path_of_definition),
         cmocka_unit_test(test_arguments),
+        cmocka_unit_test(test_missing),
         cmocka_unit_test(test_launchers),
         cmocka_unit_test(test_environment),
         cmocka_unit_test(test_changed),

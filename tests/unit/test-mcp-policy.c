@@ -165,6 +165,14 @@ static void test_arguments(void **state UNUSED)
         { "create", "{\"repo\": [\"us/one\"]}", false },
         { "create", "{\"repo\": null}", false },
         { "create", "{\"Repo\": \"us/one\"}", false },
+        /* Some servers do not tell upper from lower case, and take the last one. */
+        { "create", "{\"repo\": \"us/one\", \"Repo\": \"them/two\"}", false },
+        { "create", "{\"REPO\": \"us/one\", \"repo\": \"us/one\"}", false },
+        { "create", "{\"repo\": \"us/one\", \"label\\u017f\": [\"x\"]}", false },
+        { "create", "{\"repo\": \"us/one\", \"repo_\": 1, \"rep\": 1}", true },
+        { "pick", "{\"k\": \"a\"}", true },
+        { "pick", "{\"k\": \"a\", \"\\u212a\": \"b\"}", false },
+        { "get", "{\"repo\": \"us/one\", \"Repo\": \"them/two\"}", true },
         { "create", "{\"repo\": \"us/one\", \"labels\": [\"bug\"]}", true },
         { "create", "{\"repo\": \"us/one\", \"labels\": [ \"bug\" ]}", true },
         { "create", "{\"repo\": \"us/one\", \"labels\": \"\"}", true },
@@ -182,7 +190,7 @@ static void test_arguments(void **state UNUSED)
     struct asker a;
     begin(&a, "[mcp.box.tools]\n'.*' = true\n[mcp.box.arguments]\n"
               "'create.*' = { repo = 'us/[^/\\x00\\n]*', labels = '|\\[\"bug\"\\]' }\n"
-              "'create_two' = { n = '[0-9]+' }\n");
+              "'create_two' = { n = '[0-9]+' }\n'pick' = { k = 'a' }\n");
     for (size_t i = 0; i < ARRAY_LEN(cases); i++)
         if (ask(&a, STR("box"), str_of(cases[i].tool), cases[i].arguments) !=
                 cases[i].allowed)
