@@ -17,6 +17,8 @@ struct printer {
 };
 
 static void print_node(struct printer *pr, const struct node *n);
+static void print_command(struct printer *pr, const struct node *n);
+static void print_redirects(struct printer *pr, const struct node *n);
 
 static void add(struct printer *pr, const char *text)
 {
@@ -376,12 +378,19 @@ static void print_function(struct printer *pr, const struct node *n)
     pr->in_function = nested;
 }
 
+/* `coproc > x a {` is a command with an argument; `coproc a {` would be its name. */
 static void print_coproc(struct printer *pr, const struct node *n)
 {
+    const struct node *body = n->coproc.body;
     add(pr, "coproc ");
-    if (n->coproc.body->type != NODE_SIMPLE)
+    if (body->type != NODE_SIMPLE) {
         buf_addf(pr->out, "%.*s ", STR_ARG(n->coproc.name));
-    print_node(pr, n->coproc.body);
+        print_node(pr, body);
+        return;
+    }
+    print_redirects(pr, body);
+    add(pr, body->redirect_count ? " " : "");
+    print_command(pr, body);
 }
 
 static const char *cond_operator(int op)
