@@ -1,5 +1,6 @@
 #include "transport/http-head.h"
 
+#include <ctype.h>
 #include <strings.h>
 
 static const char *const names[HTTP_FIELDS] = {
@@ -74,8 +75,32 @@ static void add_range(struct http_head *head, struct str range)
         range_names(&head->stream, 3, wanted);
 }
 
+static bool is_token(struct str name)
+{
+    for (size_t i = 0; i < name.len; i++)
+        if (!name.data[i] || (!isalnum((unsigned char)name.data[i]) &&
+                                     !strchr("!#$%&'*+-.^_`|~", name.data[i])))
+            return false;
+    return name.len;
+}
+
+/* The library makes "Content-Length5" of a "Content-Length" with a folded line: to others
+ * that is one, and to it none. */
+static bool is_folded(struct str name)
+{
+    static const enum http_field framing[] = { HTTP_CONTENT_LENGTH,
+        HTTP_TRANSFER_ENCODING };
+    for (size_t i = 0; i < ARRAY_LEN(framing); i++) {
+        struct str start = str_of(names[framing[i]]);
+        if (name.len > start.len && http_same(str_sub(name, 0, start.len), start))
+            return true;
+    }
+    return false;
+}
+
 void http_head_add(struct http_head *head, struct str name, struct str value)
 {
+    head->malformed = head->malformed || !is_token(name) || is_folded(name);
     if (http_same(name, STR("Accept"))) {
         head->has_accept = true;
         while (value.len)

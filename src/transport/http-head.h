@@ -36,6 +36,7 @@ struct http_head {
     struct str fields[HTTP_FIELDS]; /* trimmed; .data NULL: absent */
     unsigned repeated;              /* a set of 1 << field */
     bool has_accept;
+    bool malformed; /* a name is none: blanks before the colon, a folded line */
     struct http_accept json, stream;
 };
 

@@ -48,6 +48,7 @@ struct http_listener {
     uv_timer_t tick;
     unsigned handles, port;
     bool closing, cancelled;
+    bool resumed; /* some connection was, since the library was last run */
     uint64_t closing_since;
     unsigned finish_ms, flush_ms;
 };
@@ -60,11 +61,15 @@ static void enter(struct connection *c, enum phase phase)
 
 static void on_turn(uv_timer_t *timer);
 
+/* The library does not count what was resumed by a request that it has just served. */
 static void run(struct http_listener *l)
 {
     MHD_UNSIGNED_LONG_LONG wait_ms;
+    l->resumed = false;
     l->mhd.run(l->daemon);
-    if (l->mhd.get_timeout(l->daemon, &wait_ms) == MHD_YES)
+    if (l->resumed)
+        uv_timer_start(&l->turn, on_turn, 0, 0);
+    else if (l->mhd.get_timeout(l->daemon, &wait_ms) == MHD_YES)
         uv_timer_start(&l->turn, on_turn, wait_ms, 0);
     else
         uv_timer_stop(&l->turn);
@@ -95,6 +100,7 @@ static void resume(struct connection *c)
     if (c->watched)
         uv_poll_stop(&c->watch);
     l->mhd.resume_connection(c->mhd);
+    l->resumed = true;
     uv_timer_start(&l->turn, on_turn, 0, 0);
 }
 

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import http from 'node:http';
 import https from 'node:https';
 import net from 'node:net';
 import { tmpdir } from 'node:os';
@@ -137,6 +138,24 @@ test('sessions: unguessable, ended by DELETE, their own batches and notification
   assert.deepEqual([bad.status, bad.json.error.code, bad.headers['mcp-session-id']], [200, -32602, undefined]);
 });
 
+test('a call whose end another connection has brought about is answered, though nothing else happens', async (t) => {
+  const server = await listen(t, [await folder(t)]);
+  const s = await session(server);
+  const agent = new http.Agent({ keepAlive: true }); // no connection closes, which would wake the server
+  t.after(() => agent.destroy());
+  const send = (more) => request(server, { agent, ...more, headers: { 'Mcp-Session-Id': s.id } });
+  const cancelled = send({ body: runs(1, 'sleep 30') });
+  await sleep(200);
+  await send({ body: { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 1 } } });
+  assert.equal((await cancelled).status, 202);
+  const ended = send({ body: runs(2, 'sleep 30') });
+  await sleep(200);
+  assert.equal((await send({ method: 'DELETE' })).status, 200);
+  const began = Date.now();
+  assert.equal((await ended).status, 404);
+  assert.ok(Date.now() - began < 20000, 'that is not when the connection is given up');
+});
+
 test('an unused session ends by itself', async (t) => {
   const server = await listen(t, [await folder(t), '--session-idle', '1']);
   const s = await session(server);
@@ -180,6 +199,9 @@ test('framing of which two readers could think differently', async (t) => {
     `POST /mcp HTTP/1.1\r\n${usual}Transfer-Encoding: chunked\r\n\r\nzz\r\n${text}`,
     `POST /mcp HTTP/1.1\r\n${usual}Content-Length: -1\r\n\r\n${text}`,
     `POST /mcp HTTP/1.1\r\n${usual}Content-Length : ${text.length}\r\n\r\n${text}`,
+    `POST /mcp HTTP/1.1\r\n${usual}Content-Length : 2\r\n\r\n${smuggled}`,
+    `POST /mcp HTTP/1.1\r\n${usual}Content-Length:\r\n ${smuggled.length}\r\n\r\n${smuggled}`,
+    `POST /mcp HTTP/1.1\r\n${usual}${length}Host : evil.example\r\n\r\n${text}`,
     `POST /mcp HTTP/1.1\r\n${usual}Host: localhost\r\n${length}\r\n${text}`,
     `POST /mcp HTTP/1.1\r\n${usual.replace('Host: localhost\r\n', '')}${length}\r\n${text}`,
     `POST /mcp HTTP/1.1\r\n${usual}X: ${'y'.repeat(100000)}\r\n${length}\r\n${text}`,

@@ -153,6 +153,11 @@ static const struct head_case heads[] = {
     { POST "Transfer-Encoding: identity\n", 400 },
     { POST "Transfer-Encoding: gzip, chunked\n", 400 },
     { POST "Transfer-Encoding: chunked\nTransfer-Encoding: chunked\n", 400 },
+    { POST "Content-Length : 1\n", 400 },
+    { POST "Content-Length5: 1\n", 400 }, /* it was folded */
+    { POST "transfer-encodingchunked: \n", 400 },
+    { POST "Host : evil.com\n", 400 },
+    { POST "X-Content-Length: 5\n", 0 },
     { POST "Content-Length: -1\n", 400 },
     { POST "Content-Length: +1\n", 400 },
     { POST "Content-Length: 1, 1\n", 400 },
@@ -212,6 +217,7 @@ static void test_at_once(void **state UNUSED)
         { POST "Content-Length: 16777217\n", true },
         { POST "Content-Length: 4194305\nExpect: 100-continue\n", true },
         { POST "Content-Length: 1\nTransfer-Encoding: chunked\n", true },
+        { POST "X y: 1\n", true },
         { "POST /mcp\nHost: evil.com\n" J, false },
         { "POST /mcp\nHost: evil.com\nExpect: 100-continue\n" J, true },
     };
