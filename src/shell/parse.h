@@ -52,6 +52,9 @@ const char *script_unsupported(const struct script *s, script_defined_fn *define
  */
 const char *script_unsupported_command(struct str name);
 
+/* "==", "-eq": of COND_BINARY. */
+const char *cond_operator_name(enum cond_op op);
+
 /* Write the tree as shell text (what `type f` and `declare -f` print). */
 void ast_print(const struct node *n, struct buf *out);
 

@@ -393,7 +393,7 @@ static void print_coproc(struct printer *pr, const struct node *n)
     print_command(pr, body);
 }
 
-static const char *cond_operator(int op)
+const char *cond_operator_name(enum cond_op op)
 {
     static const char *const operators[] = {
         [COND_EQ] = "==",
@@ -434,7 +434,7 @@ static void print_cond(struct printer *pr, const struct cond *c, int level)
         break;
     case COND_BINARY:
         print_word(pr, c->left);
-        buf_addf(pr->out, " %s ", cond_operator(c->op));
+        buf_addf(pr->out, " %s ", cond_operator_name(c->op));
         print_word(pr, c->right);
         break;
     case COND_NOT:

@@ -3,6 +3,7 @@
 #include "shell/exec.h"
 #include "shell/expand.h"
 #include "shell/filetest.h"
+#include "shell/parse.h"
 #include "shell/pattern.h"
 
 enum answer { NO, YES, FAILED };
@@ -12,30 +13,11 @@ static enum answer yes_if(bool cond)
     return cond ? YES : NO;
 }
 
-static const char *op_name(enum cond_op op)
-{
-    static const char *const names[] = { [COND_EQ] = "==",
-        [COND_NE] = "!=",
-        [COND_MATCH] = "=~",
-        [COND_LESS] = "<",
-        [COND_GREATER] = ">",
-        [COND_NUM_EQ] = "-eq",
-        [COND_NUM_NE] = "-ne",
-        [COND_NUM_LT] = "-lt",
-        [COND_NUM_LE] = "-le",
-        [COND_NUM_GT] = "-gt",
-        [COND_NUM_GE] = "-ge",
-        [COND_NEWER] = "-nt",
-        [COND_OLDER] = "-ot",
-        [COND_SAME] = "-ef" };
-    return names[op];
-}
-
 static void trace_binary(struct shell *sh, const struct cond *c, bool negated,
         struct str left, struct str right)
 {
     if (UNLIKELY(sh->set & SET_XTRACE))
-        xtrace_cond(sh, negated, left, op_name(c->op), right);
+        xtrace_cond(sh, negated, left, cond_operator_name(c->op), right);
 }
 
 static enum answer match_pattern(

@@ -120,26 +120,9 @@ static size_t measure(const struct part *parts, size_t count, size_t *needs)
     return all;
 }
 
-/* A line each; long ones lose patterns before others lose their line. */
-static void write_lines(const struct part *parts, size_t count, const size_t *needs,
-        size_t room, struct buf *out)
+static void write_part_line(const void *parts, size_t index, size_t room, struct buf *out)
 {
-    static const size_t least = 100, note = sizeof("\n  ... 100000" MORE) - 1;
-    size_t share = describe_fair_share(needs, count, room), fitting = 0, end = 0;
-    auto_buf lines = BUF((size_t)1 << 20);
-    for (size_t i = 0; i < count; i++) {
-        write_part(&parts[i], share > least ? share : least, &lines);
-        if (lines.len + note <= room) {
-            fitting = i + 1;
-            end = lines.len;
-        }
-    }
-    if (lines.len <= room) {
-        buf_add(out, buf_str(&lines));
-        return;
-    }
-    buf_add(out, str_sub(buf_str(&lines), 0, end));
-    buf_addf(out, "\n  ... %zu" MORE, count - fitting);
+    write_part(&((const struct part *)parts)[index], room, out);
 }
 
 void describe_python(const struct described *what, size_t room, struct buf *out)
@@ -164,5 +147,6 @@ void describe_python(const struct described *what, size_t room, struct buf *out)
         return;
     buf_add(out, STR(TITLE));
     size_t used = out->len - start;
-    write_lines(lines, count, line_needs, room > used ? room - used : 0, out);
+    describe_lines(
+            write_part_line, lines, count, 100, room > used ? room - used : 0, out);
 }

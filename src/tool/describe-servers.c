@@ -126,37 +126,15 @@ static void write_server(const struct peer_definition *d, size_t room, struct bu
     buf_add(out, buf_str(&tools));
 }
 
-static size_t share_of_servers(const struct peer_definitions *all, size_t room)
+static void write_server_line(
+        const void *servers, size_t index, size_t room, struct buf *out)
 {
-    auto_free size_t *needs = xcalloc(all->count + 1, sizeof(*needs));
-    for (size_t i = 0; i < all->count; i++) {
-        auto_buf whole = BUF(MAX_TEXT);
-        write_server(&all->items[i], SIZE_MAX, &whole);
-        needs[i] = whole.len;
-    }
-    return describe_fair_share(needs, all->count, room);
+    write_server(&((const struct peer_definitions *)servers)->items[index], room, out);
 }
 
 void describe_servers(
         const struct peer_definitions *servers, size_t room, struct buf *out)
 {
-    static const size_t least = 120,
-                        note = sizeof("\n  ... 1000 more: paddock policy show");
-    auto_buf lines = BUF(MAX_TEXT);
-    if (!servers)
-        return;
-    size_t share = share_of_servers(servers, room), fitting = 0, end = 0;
-    for (size_t i = 0; i < servers->count; i++) {
-        write_server(&servers->items[i], share > least ? share : least, &lines);
-        if (lines.len + note <= room) {
-            fitting = i + 1;
-            end = lines.len;
-        }
-    }
-    if (lines.len <= room) {
-        buf_add(out, buf_str(&lines));
-        return;
-    }
-    buf_add(out, str_sub(buf_str(&lines), 0, end));
-    buf_addf(out, "\n  ... %zu more: paddock policy show", servers->count - fitting);
+    if (servers)
+        describe_lines(write_server_line, servers, servers->count, 120, room, out);
 }

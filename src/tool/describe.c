@@ -5,6 +5,8 @@
 #include "tool/describe-python.h"
 #include "tool/describe-servers.h"
 
+#define MAX_LINES ((size_t)1 << 20) /* bytes, before it is known what fits */
+
 void describe_seconds(double seconds, struct buf *out)
 {
     bool small = seconds > -1e15 && seconds < 1e15;
@@ -114,31 +116,27 @@ size_t describe_fair_share(const size_t *needs, size_t count, size_t room)
     }
 }
 
-static size_t share_of_sections(const struct policy *policy, size_t room)
+static size_t share_of_line(
+        describe_line_fn *write, const void *all, size_t count, size_t room)
 {
-    auto_buf whole = BUF((size_t)1 << 20);
-    auto_free size_t *needs = xcalloc(policy->shell_count + 1, sizeof(*needs));
-    for (size_t i = 0; i < policy->shell_count; i++) {
+    auto_buf whole = BUF(MAX_LINES);
+    auto_free size_t *needs = xcalloc(count + 1, sizeof(*needs));
+    for (size_t i = 0; i < count; i++) {
         buf_clear(&whole);
-        write_section(&policy->shells[i], SIZE_MAX, &whole);
+        write(all, i, SIZE_MAX / 2, &whole);
         needs[i] = whole.len;
     }
-    return describe_fair_share(needs, policy->shell_count, room);
+    return describe_fair_share(needs, count, room);
 }
 
-/*
- * One line for each section, in the order in which they decide.  Long ones lose patterns
- * before others lose their line.
- */
-static void write_policy(const struct described *what, size_t room, struct buf *out)
+void describe_lines(describe_line_fn *write, const void *all, size_t count, size_t least,
+        size_t room, struct buf *out)
 {
-    const struct policy *policy = what->policy;
-    static const size_t least = 48,
-                        note = sizeof("\n  ... 1000 more: paddock policy show");
-    size_t share = share_of_sections(policy, room), fitting = 0, end = 0;
-    auto_buf lines = BUF((size_t)1 << 20);
-    for (size_t i = 0; i < policy->shell_count; i++) {
-        write_section(&policy->shells[i], share > least ? share : least, &lines);
+    static const size_t note = sizeof("\n  ... 100000 more: paddock policy show") - 1;
+    size_t share = share_of_line(write, all, count, room), fitting = 0, end = 0;
+    auto_buf lines = BUF(MAX_LINES);
+    for (size_t i = 0; i < count; i++) {
+        write(all, i, share > least ? share : least, &lines);
         if (lines.len + note <= room) {
             fitting = i + 1;
             end = lines.len;
@@ -149,7 +147,20 @@ static void write_policy(const struct described *what, size_t room, struct buf *
         return;
     }
     buf_add(out, str_sub(buf_str(&lines), 0, end));
-    buf_addf(out, "\n  ... %zu more: paddock policy show", policy->shell_count - fitting);
+    buf_addf(out, "\n  ... %zu more: paddock policy show", count - fitting);
+}
+
+static void write_section_line(
+        const void *policy, size_t index, size_t room, struct buf *out)
+{
+    write_section(&((const struct policy *)policy)->shells[index], room, out);
+}
+
+/* One line for each section, in the order in which they decide. */
+static void write_policy(const struct described *what, size_t room, struct buf *out)
+{
+    const struct policy *policy = what->policy;
+    describe_lines(write_section_line, policy, policy->shell_count, 48, room, out);
 }
 
 static void write_servers(const struct described *what, size_t room, struct buf *out)

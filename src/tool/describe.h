@@ -30,4 +30,13 @@ void describe_seconds(double seconds, struct buf *out);
  * the others. */
 size_t describe_fair_share(const size_t *needs, size_t count, size_t room);
 
+/* Appends what is to be said of one of `all`, in about `room` bytes. */
+typedef void describe_line_fn(
+        const void *all, size_t index, size_t room, struct buf *out);
+
+/* A line each, in their order.  Long ones lose parts before others lose their line, but
+ * none gets less than `least`; how many are left out is said. */
+void describe_lines(describe_line_fn *write, const void *all, size_t count, size_t least,
+        size_t room, struct buf *out);
+
 #endif
