@@ -7,7 +7,7 @@ import test from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { build } from './lib.mjs';
-import { exists, kinds, noMounts, serve, workspace } from './workspace.mjs';
+import { afterRecord, exists, kinds, noMounts, serve, workspace } from './workspace.mjs';
 
 const here = dirname(fileURLToPath(import.meta.url));
 const official = (name) => join(here, 'node_modules/@modelcontextprotocol', name, 'dist/index.js');
@@ -21,10 +21,10 @@ const said = (text) => result({ content: [{ type: 'text', text }] });
  * A workspace with these servers: {name: {command, args, env, policy, tools}}; one with
  * `rules` is fake-mcp, whose log is in `w.log(name)`.
  */
-async function world(t, servers, { policy = '', ...more } = {}) {
+async function world(t, servers, { policy = '', files = {}, ...more } = {}) {
   const definitions = {};
   let sections = '';
-  const w = await workspace(t, {});
+  const w = await workspace(t, { files });
   w.log = (name) => join(w.top, `${name}.log`);
   for (const [name, s] of Object.entries(servers)) {
     const { command = process.execPath, args = [], env } = s.rules ? { command: fake, args: ['--log', w.log(name), ...s.rules], env: s.env } : s;
@@ -303,7 +303,7 @@ test('a call is in the audit log, with the rule that refused it', async (t) => {
   const { mcp, client } = await world(t, { box: { rules: ['x=nothing'], tools: '{ "get" = true }' } }, { policy: `[audit_log]\npath = "${log}"\n` });
   await mcp('box', 'get', { secret: 'value' });
   await mcp('box', 'set', {});
-  await client.listTools();
+  await afterRecord(client);
   const [allowed, denied] = (await readFile(log, 'utf8')).trimEnd().split('\n').map((line) => JSON.parse(line));
   assert.deepEqual([allowed.tool, allowed.decision, allowed.is_error, allowed.arguments.server, allowed.arguments.tool], ['run_mcp', 'allow', false, 'box', 'get']);
   assert.doesNotMatch(JSON.stringify(allowed), /value/);
@@ -329,10 +329,11 @@ test('a server has the environment of its definition and nothing else of ours', 
 });
 
 test('in the sandbox it sees no other server and writes nowhere else', { skip: noMounts }, async (t) => {
+  const script = await readFile(spy.args[0], 'utf8'); // which may be in a /tmp that it does not see
   const { mcp, w } = await world(t, {
-    spy: { ...spy, policy: 'sandbox = "workspace"' },
+    spy: { args: ['tools/spy.mjs'], policy: 'sandbox = "workspace"' },
     other: { rules: ['x=nothing'], env: { OTHERS: 'secret-of-another' }, policy: 'keep_alive = 60' },
-  });
+  }, { files: { 'tools/spy.mjs': script } });
   assert.equal((await mcp('other', 'x')).text, 'done');
   const files = [join(w.root, 'free.txt'), join(w.root, '.pyddock/mcp.json'), join(w.home, 'x')];
   const seen = JSON.parse((await mcp('spy', 'spy', { files, secret: 'secret-of-another' })).text);

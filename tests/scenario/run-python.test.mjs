@@ -9,7 +9,7 @@ import test from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { build, connect, pyddock } from './lib.mjs';
 import { Server } from './server.mjs';
-import { isRefusal, kinds, serve, sha256, workspace } from './workspace.mjs';
+import { afterRecord, isRefusal, kinds, serve, sha256, workspace } from './workspace.mjs';
 
 const interpreter = join(build, 'src/python/paddock-python');
 const skip = existsSync(interpreter) ? false : 'this build has no interpreter';
@@ -205,7 +205,7 @@ test('what prepares a process is refused in silence, whatever the policy takes f
   const refused = await py('import re\nre.sub("a", "b", "c")');
   assert.match(refused.text, /^PermissionError: 'sub' is not permitted on re\nRule: /m);
   assert.equal(refused.isError, true);
-  await client.listTools(); /* before it is answered, the record is there */
+  await afterRecord(client);
   const records = (await readFile(log, 'utf8')).trimEnd().split('\n').map((line) => JSON.parse(line));
   assert.deepEqual(records.map((r) => r.decision), ['allow', 'deny']);
   assert.match(records[1].rule, /^\[restrictions\.re\] module_deny 'sub' \(/);

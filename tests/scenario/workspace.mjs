@@ -63,9 +63,11 @@ export async function serve(t, w, { kind = kinds.at(-1), face = 'pyddock', optio
 }
 
 /** A call is recorded once it is answered, and before the next message is read. */
+export const afterRecord = (client) => client.listTools(undefined, { cacheMode: 'bypass' });
+
 const recorded = ({ client, tool }) => async (...args) => {
   const reply = await tool(...args);
-  await client.listTools();
+  await afterRecord(client);
   return reply;
 };
 
