@@ -250,10 +250,16 @@ static void wait_for_something(struct run *r, bool is_driven)
         poll(plain, count, r->phase == PHASE_OPEN ? -1 : time_to_wait(r));
 }
 
+/* Is there room for what transfers bring? */
+static bool has_room(const struct bridge *b)
+{
+    return output_waiting(&b->output) <= OUTPUT_HIGH_WATER;
+}
+
 static void turn(struct run *r)
 {
     struct bridge *b = &r->bridge;
-    bool is_driven = output_waiting(&b->output) <= OUTPUT_HIGH_WATER;
+    bool is_driven = has_room(b);
     if (is_driven) {
         drive(b);
         wake(b);
@@ -263,8 +269,8 @@ static void turn(struct run *r)
     advance(r);
     if (b->output.is_broken)
         r->phase = PHASE_OVER;
-    if (r->phase == PHASE_OVER)
-        return;
+    if (r->phase == PHASE_OVER || (!is_driven && has_room(b)))
+        return; /* the end, or transfers that stood still go on */
     wait_for_something(r, is_driven);
     if (wants_input(r) && is_ready(BRIDGE_INPUT, POLLIN))
         read_input(r);
