@@ -15,4 +15,10 @@
 ssize_t rights_send(
         int socket, struct str bytes, const int *fds, size_t count, int flags);
 
+struct msghdr;
+
+/* The descriptors that recvmsg() has put into `message`, added to the `*count` that are
+ * in `fds`.  False: there were more than `most`, and those are closed. */
+bool rights_take(const struct msghdr *message, int *fds, size_t most, size_t *count);
+
 #endif

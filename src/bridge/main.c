@@ -17,7 +17,6 @@
 
 #define NAME            "paddock-bridge"
 #define MAX_AUTHORITIES ((size_t)8 << 20)
-#define MAX_STATUS      ((size_t)1 << 16)
 
 static bool receive_setup(
         struct arena *arena, struct bridge_setup *setup, struct error *err)
@@ -73,15 +72,6 @@ static void warn(const struct bridge_setup *setup, const struct confine_status *
                 setup->url.origin);
 }
 
-static bool send_ready(const struct confine_status *status, struct error *err)
-{
-    auto_buf text = BUF(MAX_STATUS);
-    json_auto_t *json = confine_status_json(status);
-    json_write(json, &text);
-    const struct wire_message m = { WIRE_READY, 1, { buf_str(&text) } };
-    return wire_send(BRIDGE_SOCKET, &m, err);
-}
-
 static bool work(struct confine_status *status, struct arena *arena, struct error *err)
 {
     struct bridge_setup setup;
@@ -94,7 +84,7 @@ static bool work(struct confine_status *status, struct arena *arena, struct erro
         return false;
     bridge_confine(&setup, status);
     warn(&setup, status);
-    if (!send_ready(status, err))
+    if (!confine_send_ready(BRIDGE_SOCKET, status, err))
         return false;
     bridge_run(&setup, buf_str(&authorities));
     return true;
@@ -108,12 +98,9 @@ int main(void)
     int server;
     log_init(NAME);
     setlocale(LC_CTYPE, "C.UTF-8"); /* names of hosts may have letters beyond ASCII */
-    if (!confine_find_server(BRIDGE_SOCKET, &server)) {
-        fputs(NAME ": this program is started by paddock, not by hand\n", stderr);
-        return 2;
-    }
-    if (!confine_follow_parent(server, &status))
-        return 1;
+    int failure = confine_begin(NAME, BRIDGE_SOCKET, &server, &status);
+    if (failure)
+        return failure;
     confine_close_others(keep, ARRAY_LEN(keep));
     auto_arena *arena = arena_create();
     if (work(&status, arena, &err))

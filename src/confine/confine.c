@@ -6,11 +6,12 @@
 #include <errno.h>
 #include <limits.h>
 #include <signal.h>
+#include <stdio.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-bool confine_find_server(int socket, int *pid)
+static bool find_server(int socket, int *pid)
 {
     struct ucred peer;
     socklen_t size = sizeof(peer);
@@ -24,6 +25,16 @@ bool confine_follow_parent(int parent_pid, struct confine_status *status)
 {
     status->parent_error = prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 ? errno : 0;
     return getppid() == parent_pid; /* it may have died before the call above */
+}
+
+int confine_begin(
+        const char *name, int socket, int *server, struct confine_status *status)
+{
+    if (!find_server(socket, server)) {
+        fprintf(stderr, "%s: this program is started by paddock, not by hand\n", name);
+        return 2;
+    }
+    return confine_follow_parent(*server, status) ? 0 : 1;
 }
 
 static void close_between(unsigned first, unsigned last)

@@ -97,14 +97,19 @@ struct confine_status {
     unsigned canary_tried;
 };
 
-/* Who made the pair that `socket` is an end of; anything else is no server. */
-MUST_CHECK bool confine_find_server(int socket, int *pid);
-
 /*
  * End with the parent: to be called first thing.  False: the parent, `parent_pid`, is
  * gone already.
  */
 MUST_CHECK bool confine_follow_parent(int parent_pid, struct confine_status *status);
+
+/*
+ * That, for the main() of a helper: its server is who made the pair that `socket` is an
+ * end of.  Returns 0, or the status to exit with at once; a person who has started it as
+ * `name` by hand is told on stderr.
+ */
+MUST_CHECK int confine_begin(
+        const char *name, int socket, int *server, struct confine_status *status);
 
 /* Close every descriptor above 2 that is not in `keep` (sorted, `count` of them). */
 void confine_close_others(const int *keep, size_t count);
@@ -142,5 +147,9 @@ bool confine_holds_all(const struct confine_status *status);
  * the person who runs the server.
  */
 json_t *confine_status_json(const struct confine_status *status);
+
+/* Tell the server that this helper is ready, and that. */
+MUST_CHECK bool confine_send_ready(
+        int socket, const struct confine_status *status, struct error *err);
 
 #endif

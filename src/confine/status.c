@@ -1,6 +1,10 @@
 #include "confine/parts.h"
 
+#include "base/wire.h"
+
 #include <string.h>
+
+#define MAX_STATUS ((size_t)1 << 16)
 
 static const char *const property_names[CONFINE_PROPERTIES] = {
     [CONFINE_WRITES] = "writes",
@@ -198,4 +202,14 @@ json_t *confine_status_json(const struct confine_status *status)
                                   strerror(status->privileges_error)));
     return json_pack("{s:i, s:o, s:o}", "landlock_abi", status->landlock_abi,
             "properties", properties, "problems", problems);
+}
+
+bool confine_send_ready(
+        int socket, const struct confine_status *status, struct error *err)
+{
+    auto_buf text = BUF(MAX_STATUS);
+    json_auto_t *json = confine_status_json(status);
+    json_write(json, &text);
+    const struct wire_message m = { WIRE_READY, 1, { buf_str(&text) } };
+    return wire_send(socket, &m, err);
 }

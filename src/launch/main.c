@@ -172,12 +172,9 @@ int main(void)
     struct confine_status status = { 0 };
     int server;
     log_init(NAME);
-    if (!confine_find_server(JOB_SOCKET, &server)) {
-        fputs(NAME ": this program is started by paddock, not by hand\n", stderr);
-        return 2;
-    }
-    if (!confine_follow_parent(server, &status))
-        return 1;
+    int failure = confine_begin(NAME, JOB_SOCKET, &server, &status);
+    if (failure)
+        return failure;
     confine_close_others(keep, ARRAY_LEN(keep));
     auto_arena *arena = arena_create();
     struct wire_reader reader;

@@ -109,12 +109,9 @@ static int serve(void)
     struct confine_status status = { 0 };
     struct error err = { 0 };
     int server;
-    if (!confine_find_server(SOCKET_FD, &server)) {
-        fputs(NAME ": this program is started by paddock, not by hand\n", stderr);
-        return 2;
-    }
-    if (!confine_follow_parent(server, &status))
-        return 1;
+    int failure = confine_begin(NAME, SOCKET_FD, &server, &status);
+    if (failure)
+        return failure;
     auto_arena *arena = arena_create();
     if (work(server, &status, arena, &err))
         return 0;

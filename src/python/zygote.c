@@ -118,23 +118,6 @@ static bool handle_all(struct zygote *z, struct error *err)
     return true;
 }
 
-static void keep_descriptors(struct zygote *z, struct msghdr *message)
-{
-    for (struct cmsghdr *c = CMSG_FIRSTHDR(message); c; c = CMSG_NXTHDR(message, c)) {
-        if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
-            continue;
-        size_t count = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-        for (size_t i = 0; i < count; i++) {
-            int fd;
-            memcpy(&fd, CMSG_DATA(c) + i * sizeof(int), sizeof(int));
-            if (z->fd_count < CHILD_FDS)
-                z->fds[z->fd_count++] = fd;
-            else
-                close(fd);
-        }
-    }
-}
-
 /* False with ERR_NOT_FOUND: the server has closed. */
 static bool receive(struct zygote *z, struct error *err)
 {
@@ -150,7 +133,7 @@ static bool receive(struct zygote *z, struct error *err)
         return true;
     if (n <= 0)
         return error_set(err, ERR_NOT_FOUND, "the server has closed the socket");
-    keep_descriptors(z, &message);
+    (void)rights_take(&message, z->fds, CHILD_FDS, &z->fd_count);
     z->in.len += (size_t)n;
     return handle_all(z, err);
 }

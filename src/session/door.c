@@ -1,6 +1,7 @@
 #include "session/door.h"
 
 #include "base/log.h"
+#include "base/rights.h"
 #include "broker/approved.h"
 #include "broker/problems.h"
 #include "session/door-call.h"
@@ -520,24 +521,6 @@ static bool obey(struct door_line *r, struct str json, int *fds, size_t count)
            obey_request(r, &request, &arena, fds, count);
 }
 
-/* Descriptors of a message, `*count` of them in `fds`, which has room for `most`. */
-static void take_descriptors(struct msghdr *message, int *fds, size_t most, size_t *count)
-{
-    for (struct cmsghdr *c = CMSG_FIRSTHDR(message); c; c = CMSG_NXTHDR(message, c)) {
-        if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
-            continue;
-        size_t n = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-        for (size_t i = 0; i < n; i++) {
-            int fd;
-            memcpy(&fd, CMSG_DATA(c) + i * sizeof(int), sizeof(int));
-            if (*count < most)
-                fds[(*count)++] = fd;
-            else
-                close(fd);
-        }
-    }
-}
-
 enum received { NOTHING, MESSAGE, NONSENSE, END };
 
 static enum received receive(struct door_line *r)
@@ -555,8 +538,8 @@ static enum received receive(struct door_line *r)
         return errno == EAGAIN || errno == EINTR ? NOTHING : END;
     if (!n && !message.msg_controllen)
         return END;
-    take_descriptors(&message, fds, ARRAY_LEN(fds), &count);
-    bool whole = n > 0 && (size_t)n <= DOOR_REQUEST_MAX &&
+    bool all = rights_take(&message, fds, ARRAY_LEN(fds), &count);
+    bool whole = all && n > 0 && (size_t)n <= DOOR_REQUEST_MAX &&
                  !(message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) &&
                  (++r->requests <= 2 * DOOR_MAX_REQUESTS || r->has_calls);
     bool good = whole && obey(r, (struct str){ r->in, (size_t)n }, fds, count);

@@ -207,19 +207,17 @@ static void take_messages(struct zygote *z)
 }
 
 /* One descriptor at a time; a second one before the first had its message is too much. */
-static void keep_descriptors(struct zygote *z, struct msghdr *message)
+static void keep_descriptor(struct zygote *z, const struct msghdr *message)
 {
-    for (struct cmsghdr *c = CMSG_FIRSTHDR(message); c; c = CMSG_NXTHDR(message, c)) {
-        if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
-            continue;
-        size_t count = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-        for (size_t i = 0; i < count; i++) {
-            if (z->passed >= 0)
-                zygote_kill(z, "it sent a descriptor out of turn");
-            close_fd(&z->passed);
-            memcpy(&z->passed, CMSG_DATA(c) + i * sizeof(int), sizeof(int));
-        }
-    }
+    int fd = -1;
+    size_t count = 0;
+    bool one = rights_take(message, &fd, 1, &count);
+    if (!one || (count && z->passed >= 0))
+        zygote_kill(z, "it sent a descriptor out of turn");
+    if (!count)
+        return;
+    close_fd(&z->passed);
+    z->passed = fd;
 }
 
 /* False: nothing more will come. */
@@ -238,7 +236,7 @@ static bool receive(struct zygote *z)
     ssize_t n = recvmsg(z->process.socket, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
     if (n < 0)
         return errno == EAGAIN || errno == EINTR;
-    keep_descriptors(z, &message);
+    keep_descriptor(z, &message);
     if (z->state != ZYGOTE_ENDING) {
         z->in.len += (size_t)n;
         take_messages(z);

@@ -50,15 +50,6 @@ static bool receive_setup(struct wire_reader *reader, struct arena *arena,
     return setup_parse(m.fields[0], arena, setup, err);
 }
 
-static bool send_ready(const struct confine_status *status, struct error *err)
-{
-    auto_buf text = BUF((size_t)1 << 16);
-    json_auto_t *json = confine_status_json(status);
-    json_write(json, &text);
-    const struct wire_message m = { WIRE_READY, 1, { buf_str(&text) } };
-    return wire_send(SOCKET_FD, &m, err);
-}
-
 /* isError; what is said about it is in `text`. */
 static bool run_tool(struct worker *w, const struct wire_message *m, struct buf *text)
 {
@@ -157,7 +148,7 @@ static bool work(
     struct view_also also = { { SOCKET_FD }, .count = 1 };
     if (!open_door(&w, &also, err) ||
             !view_confine(&view, &also, server, arena, status, err) ||
-            !send_ready(status, err))
+            !confine_send_ready(SOCKET_FD, status, err))
         return false;
     open_shell(&w, &view, arena);
     notes_init(&w.notes, &setup, view.vfs);
@@ -174,12 +165,9 @@ static int serve_main(void)
 {
     struct confine_status status = { 0 };
     int server;
-    if (!confine_find_server(SOCKET_FD, &server)) {
-        fputs(NAME ": this program is started by paddock, not by hand\n", stderr);
-        return 2;
-    }
-    if (!confine_follow_parent(server, &status))
-        return 1;
+    int failure = confine_begin(NAME, SOCKET_FD, &server, &status);
+    if (failure)
+        return failure;
     /* The file with the zone is out of reach later; named, it is not looked at again. */
     setenv("TZ", ":/etc/localtime", 0);
     tzset();
