@@ -18,6 +18,7 @@ struct serve_http {
     struct serve_parts parts;
     uv_signal_t watchers[SERVE_SIGNALS];
     struct worker_count shells;
+    struct http_ticket_key ticket_key;
     struct dispatch *commons;
     struct http_server *server;
     struct http_listener *listener;
@@ -102,6 +103,7 @@ static void open_server(struct serve_http *s, const struct serve_config *config,
                 .origins = o->origins,
                 .origin_count = o->origin_count,
                 .token = settings->token },
+        .ticket_key = s->ticket_key,
         .max_sessions = o->max_sessions,
         .session_idle_ms = o->session_idle_s * 1000,
         .keepalive_ms = HTTP_KEEPALIVE_MS,
@@ -143,6 +145,7 @@ bool serve_http(const struct serve_config *config, struct error *err)
     auto_arena *arena = arena_create();
     struct http_settings settings;
     bool ready = http_options_load(config->http, arena, &settings, err) &&
+                 http_ticket_make_key(&s.ticket_key, err) &&
                  serve_parts_prepare(&s.parts, config, err);
     if (ready) {
         serve_watch_signals(&s.parts.loop, s.watchers, on_signal, &s);

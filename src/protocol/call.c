@@ -40,9 +40,31 @@ static void forget(struct call *c)
         free_call(c);
 }
 
-static void add_server_info(const struct mcp_server *server, struct buf *out)
+/* What is said about the shell of the call, beside what came out of it. */
+static void add_remark(const struct mcp_sink *sink, struct buf *out)
 {
-    buf_add(out, STR(",\"_meta\":{\"io.modelcontextprotocol/serverInfo\":{\"name\":"));
+    if (!sink->remark.len)
+        return;
+    buf_add(out, STR(",{\"type\":\"text\",\"text\":"));
+    json_write_text(sink->remark, out);
+    buf_addc(out, '}');
+}
+
+static void add_session(const struct mcp_sink *sink, struct buf *out)
+{
+    if (!sink->session.len)
+        return;
+    buf_add(out, STR("\"paddock/session\":"));
+    json_write_text(sink->session, out);
+    buf_addc(out, ',');
+}
+
+static void add_meta(
+        const struct mcp_server *server, const struct mcp_sink *sink, struct buf *out)
+{
+    buf_add(out, STR(",\"_meta\":{"));
+    add_session(sink, out);
+    buf_add(out, STR("\"io.modelcontextprotocol/serverInfo\":{\"name\":"));
     json_write_text(str_of(server->name), out);
     buf_add(out, STR(",\"version\":"));
     json_write_text(str_of(server->version), out);
@@ -61,9 +83,10 @@ static void add_images(const json_t *images, struct buf *out)
     }
 }
 
-/* Written as text, since the text of a result may be long. */
-static void write_result(
-        struct mcp *m, struct str id, bool modern, const struct dispatch_reply *reply)
+/* Written as text, since the text of a result may be long.  `sink`: of a call that had a
+ * shell. */
+static void write_result(struct mcp *m, struct str id, bool modern,
+        const struct mcp_sink *sink, const struct dispatch_reply *reply)
 {
     struct buf *out = connection_buf(m);
     rpc_open_result(id, out);
@@ -72,9 +95,10 @@ static void write_result(
     json_write_text(reply->text, out);
     buf_addc(out, '}');
     add_images(reply->images, out);
+    add_remark(sink, out);
     buf_addf(out, "],\"isError\":%s", reply->is_error ? "true" : "false");
     if (modern)
-        add_server_info(m->server, out);
+        add_meta(m->server, sink, out);
     buf_add(out, STR("}}"));
 }
 
@@ -83,7 +107,7 @@ static void on_done(void *user, const struct dispatch_reply *reply)
     struct call *c = user;
     struct mcp *m = c->mcp;
     struct intake *intake = c->intake;
-    write_result(m, str_of(c->id), c->modern, reply);
+    write_result(m, str_of(c->id), c->modern, &intake->sink, reply);
     forget(c);
     connection_reply(m, intake, 0);
     connection_leave(intake);
@@ -159,9 +183,11 @@ static bool submit(const struct request *r, const struct dispatch_request *reque
 
 static void reply_error(const struct request *r, const struct error *err)
 {
-    const struct dispatch_reply reply = { .is_error = true,
-        .text = str_of(err->message) };
-    write_result(r->mcp, r->message->id, r->modern, &reply);
+    static const struct mcp_sink none = { .alone = false };
+    auto_buf text = BUF(sizeof(*err));
+    buf_addf(&text, "%s%s%s", err->message, err->hint[0] ? "\n" : "", err->hint);
+    const struct dispatch_reply reply = { .is_error = true, .text = buf_str(&text) };
+    write_result(r->mcp, r->message->id, r->modern, &none, &reply);
     connection_reply(r->mcp, r->intake, 0);
 }
 
@@ -169,8 +195,15 @@ static bool arguments_fit(const struct request *r, const json_t *schema,
         const struct dispatch_request *request, struct error *err)
 {
     auto_free char *name = str_copy(request->tool);
-    if (schema_check(schema, request->args, name, err))
+    const struct mcp_sink *sink = &r->intake->sink;
+    bool fit = schema_check(schema, request->args, name, err);
+    if (fit && !sink->refused) {
+        if (sink->alone) /* the shell is found */
+            json_object_del(request->args, "session");
         return true;
+    }
+    if (fit)
+        *err = *sink->refused;
     dispatch_refused(r->mcp->dispatch, request, err);
     return false;
 }
@@ -182,7 +215,8 @@ bool call_start(const struct request *r, struct rpc_fault *fault)
     json_t *args = json_object_get(params, "arguments");
     if (!json_is_string(name))
         return rpc_fault(fault, RPC_INVALID_PARAMS, "'params.name' must be a string");
-    const json_t *schema = toolset_find_schema(r->mcp->server->tools, json_str(name));
+    const json_t *schema = toolset_find_schema(
+            r->mcp->server->tools, json_str(name), r->intake->sink.alone);
     if (!schema)
         return rpc_fault(fault, RPC_INVALID_PARAMS, "Unknown tool: '%.100s'",
                 json_string_value(name));

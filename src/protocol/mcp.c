@@ -81,7 +81,8 @@ static bool run_list(const struct request *r, struct rpc_fault *fault)
     /* Everything fits on one page, so no cursor was ever handed out. */
     if (json_object_get(r->message->params, "cursor"))
         return rpc_fault(fault, RPC_INVALID_PARAMS, "Invalid cursor");
-    json_t *result = json_pack("{s:O}", "tools", toolset_list(r->mcp->server->tools));
+    json_t *result = json_pack(
+            "{s:O}", "tools", toolset_list(r->mcp->server->tools, r->intake->sink.alone));
     if (r->modern)
         add_modern(r->mcp, result, true);
     reply(r, result);
@@ -126,7 +127,7 @@ bool mcp_has_method(struct str name, bool modern)
 
 static bool run_request(const struct request *r, struct rpc_fault *fault)
 {
-    if (call_find(r->mcp, r->message->id))
+    if (!r->intake->sink.alone && call_find(r->mcp, r->message->id))
         return rpc_fault(
                 fault, RPC_INVALID_REQUEST, "a request with this id is still running");
     if (r->modern && r->intake->is_batch)

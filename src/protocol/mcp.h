@@ -32,6 +32,13 @@ struct mcp_sink {
     void (*note)(void *user, struct str message); /* progress; NULL: it is not wanted */
     void (*end)(void *user); /* nothing more comes, answered or not; may be NULL */
     void *user;
+    /* A message that stands alone: its id is compared with no other's, and its call has a
+     * shell that stays only if it asks for one (`session`, see tool/tool.h).  That is
+     * found by who receives the message, and told here: */
+    bool alone;
+    const struct error *refused; /* why there is none, for the answer; or NULL */
+    struct str remark;           /* about it, a line beside the result; or "" */
+    struct str session;          /* the name of a new one, for the result; or "" */
 };
 
 struct mcp;
@@ -43,7 +50,8 @@ struct mcp *mcp_open(const struct mcp_server *server, struct dispatch *dispatch,
 /* One message, or a batch of them. */
 void mcp_receive(struct mcp *m, struct str text);
 
-/* The same, parsed; `text` is what was parsed.  `end` may come before this returns. */
+/* The same, parsed; `text` is what was parsed.  `end` may come before this returns, and
+ * does so if the message was refused.  What the sink points to lives until `end`. */
 void mcp_receive_json(
         struct mcp *m, const json_t *value, struct str text, const struct mcp_sink *sink);
 

@@ -20,6 +20,17 @@ static void write_commands(
     buf_add(out, STR(COMMAND_NAMES));
 }
 
+static void write_state(const struct described *what, size_t room UNUSED, struct buf *out)
+{
+    static const char alone[] = "Each call has a fresh shell, unless it names a session; "
+                                "there the",
+                      lasting[] = "The";
+    buf_addf(out,
+            "%s working directory, variables, functions and options persist between "
+            "calls.",
+            what->kept ? alone : lasting);
+}
+
 /* The names of the sections, as many as find room. */
 static void write_programs(const struct described *what, size_t room, struct buf *out)
 {
@@ -179,6 +190,7 @@ static const struct {
     void (*write)(const struct described *what, size_t room, struct buf *out);
 } marks[] = {
     { "{commands}", write_commands },
+    { "{state}", write_state },
     { "{programs}", write_programs },
     { "{timeouts}", write_timeouts },
     { "{policy}", write_policy },

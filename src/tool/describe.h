@@ -1,11 +1,11 @@
 /*
  * describe.h - what the definition of a tool says about this very server.
  *
- * In a description `{commands}` becomes the list of the shell's commands, `{timeouts}`
- * the time limits of the policy, `{policy}` its [shell.*] sections, `{servers}` its MCP
- * servers that are defined, and `{python}` what it says of Python, as much as fits.  The
- * same policy gives the same bytes, at every start.  Of a server nothing is said that it
- * said itself.
+ * In a description `{commands}` becomes the list of the shell's commands, `{state}` what
+ * lasts between calls, `{timeouts}` the time limits of the policy, `{policy}` its
+ * [shell.*] sections, `{servers}` its MCP servers that are defined, and `{python}` what
+ * it says of Python, as much as fits.  The same policy gives the same bytes, at every
+ * start.  Of a server nothing is said that it said itself.
  */
 #ifndef TOOL_DESCRIBE_H
 #define TOOL_DESCRIBE_H
@@ -19,6 +19,7 @@
 struct described {
     const struct policy *policy;
     const struct peer_definitions *servers;
+    bool kept; /* tool.h */
 };
 
 void describe_fill(json_t *definition, const struct described *what);

@@ -5,7 +5,9 @@
  * two members that are not sent.  "read_only": false hides the tool from a read-only
  * server, an object holds the members that differ there.  "host": an object with the
  * members that differ where the tools see the files of the machine instead of a root of
- * their own.  What stands in braces in a description is filled in by describe.h.
+ * their own.  "kept": those that differ where a shell stays only for the calls that ask
+ * for it with the argument `session`, of which the worker never hears.  What stands in
+ * braces in a description is filled in by describe.h.
  *
  * To add a tool: its file, a line in meson.build, a line in table.c, and the code that
  * answers it: in the worker, or here for one that the server does itself.
@@ -52,11 +54,12 @@ MUST_CHECK bool toolset_create(
         const struct toolset_config *config, struct toolset **out, struct error *err);
 void toolset_destroy(struct toolset *t);
 
-/* The array for tools/list, always in the same order; borrowed. */
-json_t *toolset_list(struct toolset *t);
+/* The array for tools/list, always in the same order; borrowed.  `kept`: for a client
+ * whose shell does not stay by itself. */
+json_t *toolset_list(struct toolset *t, bool kept);
 
 /* The inputSchema of a tool that is offered, or NULL; borrowed. */
-const json_t *toolset_find_schema(struct toolset *t, struct str name);
+const json_t *toolset_find_schema(struct toolset *t, struct str name, bool kept);
 
 /* Whether a tool of this kind is offered. */
 bool toolset_has_place(const struct toolset *t, enum tool_place place);

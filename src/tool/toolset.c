@@ -5,7 +5,8 @@
 struct toolset {
     struct toolset_config config;
     bool *offered; /* for each line of the table */
-    json_t *list;  /* NULL until somebody asks: a start needs none of it */
+    /* NULL until somebody asks: a start needs none of it.  The second: with "kept". */
+    json_t *lists[2];
 };
 
 /* Whether this server has the tool at all, asked for or not. */
@@ -83,7 +84,8 @@ void toolset_destroy(struct toolset *t)
 {
     if (!t)
         return;
-    json_decref(t->list);
+    json_decref(t->lists[0]);
+    json_decref(t->lists[1]);
     free(t->offered);
     free(t);
 }
@@ -101,12 +103,13 @@ static void apply_variant(json_t *definition, const char *key, bool applies)
 {
     json_t *differs = json_object_get(definition, key);
     if (applies && differs)
-        json_object_update(definition, differs);
+        json_object_update_recursive(definition, differs);
     json_object_del(definition, key);
 }
 
 /* The definition as this server shows it, or NULL if it does not. */
-static json_t *describe(const struct toolset *t, const struct tool_source *source)
+static json_t *describe(
+        const struct toolset *t, const struct tool_source *source, bool kept)
 {
     struct error err;
     json_t *definition = NULL;
@@ -118,27 +121,31 @@ static json_t *describe(const struct toolset *t, const struct tool_source *sourc
     }
     apply_variant(definition, "read_only", t->config.read_only);
     apply_variant(definition, "host", t->config.host_view);
-    const struct described what = { t->config.policy, t->config.servers };
+    apply_variant(definition, "kept", kept);
+    const struct described what = {
+        .policy = t->config.policy, .servers = t->config.servers, .kept = kept
+    };
     describe_fill(definition, &what);
     return definition;
 }
 
-json_t *toolset_list(struct toolset *t)
+json_t *toolset_list(struct toolset *t, bool kept)
 {
-    if (t->list)
-        return t->list;
-    t->list = json_array();
+    json_t **list = &t->lists[kept];
+    if (*list)
+        return *list;
+    *list = json_array();
     for (size_t i = 0; i < tool_source_count; i++) {
-        json_t *definition = t->offered[i] ? describe(t, &tool_sources[i]) : NULL;
+        json_t *definition = t->offered[i] ? describe(t, &tool_sources[i], kept) : NULL;
         if (definition)
-            json_array_append_new(t->list, definition);
+            json_array_append_new(*list, definition);
     }
-    return t->list;
+    return *list;
 }
 
-const json_t *toolset_find_schema(struct toolset *t, struct str name)
+const json_t *toolset_find_schema(struct toolset *t, struct str name, bool kept)
 {
-    const json_t *list = toolset_list(t);
+    const json_t *list = toolset_list(t, kept);
     size_t low = 0, high = json_array_size(list);
     while (low < high) {
         size_t middle = (low + high) / 2;

@@ -115,6 +115,22 @@ static bool check_headers(const struct http_head *head, const struct rpc_message
                    header_is(head, HTTP_NAME, "Mcp-Name", json_str(name), fault));
 }
 
+/* The shell that a call asks for; what is wrong with the arguments is told by their
+ * schema. */
+static void read_session(struct judging *j, const struct rpc_message *m)
+{
+    const json_t *args = json_object_get(m->params, "arguments");
+    json_t *session = json_object_get(args, "session");
+    if (!j->out->tool.len || tool_find_place(j->out->tool) != TOOL_IN_SHELL ||
+            !json_str(session).len)
+        return;
+    struct str command = json_get_str(args, "command", STR(""));
+    while (command.len && strchr(" \t\r\n", command.data[command.len - 1]))
+        command.len--;
+    j->out->session = json_incref(session);
+    j->out->ends_session = str_is(http_trim(command), "exit");
+}
+
 static void judge_modern(struct judging *j, const struct rpc_message *m)
 {
     struct rpc_fault fault;
@@ -128,6 +144,7 @@ static void judge_modern(struct judging *j, const struct rpc_message *m)
         refuse(j, 404, &fault);
     } else {
         j->out->way = HTTP_WAY_ALONE;
+        read_session(j, m);
     }
 }
 
@@ -250,6 +267,8 @@ void http_judge_message(
 
 void http_message_finish(struct http_message *m)
 {
+    json_decref(m->session);
+    m->session = NULL;
     json_decref(m->value);
     m->value = NULL;
     buf_finish(&m->fault);

@@ -23,6 +23,9 @@ struct http_message {
     json_t *value;    /* the body; NULL with HTTP_WAY_REFUSED */
     struct str tool;  /* of the last tools/call in it, or "" */
     struct str id;    /* of a single request, as it was sent, or "" */
+    /* Of a call that stands alone, to a tool that works in a shell: */
+    json_t *session; /* its argument of that name, a string that is not empty; or NULL */
+    bool ends_session; /* its command is `exit`, and nothing else */
 };
 
 /* `body` is looked into as long as the message is used. */

@@ -4,11 +4,14 @@
 #include "protocol/mcp.h"
 #include "transport/http-message.h"
 
+#include <stdio.h>
+
 #define MAX_STREAM ((size_t)256 << 20)
 
 struct http_server {
     struct http_server_config config;
     struct http_sessions sessions;
+    struct http_ticket_key tickets; /* bound to the token */
     struct http_exchange *exchanges;
     size_t body_bytes; /* held by all exchanges */
     bool refuses;
@@ -30,7 +33,10 @@ struct http_exchange {
     struct mcp *mcp;              /* where calls of ours may run; NULL: none do */
     struct http_answer answer;
     char session_id[HTTP_SESSION_DIGITS + 1];
+    char ticket[HTTP_TICKET_LEN + 1]; /* of the shell that its call opens, or "" */
+    char remark[HTTP_TICKET_LEN + 100];
     bool ready, running, streams, stream_ended;
+    bool ends; /* its session, when the call is answered */
     int fault; /* of the reply */
     struct buf stream;
     size_t read;    /* so much of it the client has */
@@ -46,6 +52,7 @@ struct http_server *http_server_create(const struct http_server_config *config)
 {
     struct http_server *s = xcalloc(1, sizeof(*s));
     s->config = *config;
+    s->tickets = http_ticket_bind(&config->ticket_key, config->rules.token);
     return s;
 }
 
@@ -181,6 +188,8 @@ static void on_reply(void *user, struct str message, int fault)
 {
     struct http_exchange *x = user;
     x->fault = fault;
+    if (x->ends && x->session)
+        x->session->ended = true;
     if (x->streams || !http_accepts_json(&x->head)) {
         add_event(x, message);
         return;
@@ -201,6 +210,20 @@ static void on_end(void *user)
     x->wake(x->user);
 }
 
+static void remove_session(struct http_server *s, struct http_session *session)
+{
+    close_client(s, http_sessions_remove(&s->sessions, session));
+}
+
+static void enter_session(struct http_exchange *x, struct http_session *session)
+{
+    x->session = session;
+    session->running++;
+    session->has_worked =
+            session->has_worked || x->message.tool.len || json_is_array(x->message.value);
+    http_sessions_touch(&x->server->sessions, session, now_ms(x->server));
+}
+
 static void leave_session(struct http_exchange *x)
 {
     struct http_session *session = TAKE(x->session);
@@ -208,17 +231,24 @@ static void leave_session(struct http_exchange *x)
         return;
     session->running--;
     http_sessions_touch(&x->server->sessions, session, now_ms(x->server));
+    if (session->ended && !session->running)
+        remove_session(x->server, session);
 }
 
 /* Give the message to a client's protocol. */
-static void hand_over(struct http_exchange *x, const struct http_client *client)
+static void hand_over(struct http_exchange *x, const struct http_client *client,
+        const struct error *refused)
 {
     const struct http_message *m = &x->message;
     const struct mcp_sink sink = { .reply = on_reply,
         .note = http_accepts_stream(&x->head) ? on_note : NULL,
         .end = on_end,
-        .user = x };
-    if (m->tool.len && !dispatch_has_room(client->dispatch, m->tool)) {
+        .user = x,
+        .alone = m->way == HTTP_WAY_ALONE,
+        .refused = refused,
+        .remark = str_of(x->remark),
+        .session = str_of(x->ticket) };
+    if (m->tool.len && !refused && !dispatch_has_room(client->dispatch, m->tool)) {
         answer_busy(x, "as many shells are running as --max-workers allows; try again");
         return;
     }
@@ -227,39 +257,48 @@ static void hand_over(struct http_exchange *x, const struct http_client *client)
     mcp_receive_json(client->mcp, m->value, buf_str(&x->body), &sink);
 }
 
-/* Room for one more session; somebody may lose one that he has never used. */
-static bool make_room(struct http_server *s)
+/* One more session; NULL: that is answered.  There may be one too many until keep_bound()
+ * is called, when it is known that this one is needed. */
+static struct http_session *add_session(
+        struct http_exchange *x, enum http_session_kind kind)
 {
-    if (s->sessions.count < s->config.max_sessions)
-        return true;
-    struct http_session *one = http_sessions_dispensable(&s->sessions);
-    if (one)
-        close_client(s, http_sessions_remove(&s->sessions, one));
-    return one != NULL;
+    struct http_server *s = x->server;
+    struct error err;
+    struct http_session *session = NULL;
+    if (s->sessions.count >= s->config.max_sessions &&
+            !http_sessions_dispensable(&s->sessions)) {
+        answer_busy(x, "as many sessions are open as --max-sessions allows; try again");
+        return NULL;
+    }
+    struct http_client client = s->config.open(s->config.user);
+    if (!http_sessions_add(&s->sessions, kind, &client, now_ms(s), &session, &err)) {
+        log_line(LOG_ERROR, "%s", err.message);
+        close_client(s, client);
+        answer_fault(x, 500, RPC_INTERNAL_ERROR, "Internal error");
+    }
+    return session;
+}
+
+/* Somebody may lose a session that he has never used. */
+static void keep_bound(struct http_server *s)
+{
+    if (s->sessions.count > s->config.max_sessions)
+        remove_session(s, http_sessions_dispensable(&s->sessions));
 }
 
 static void open_session(struct http_exchange *x)
 {
     struct http_server *s = x->server;
-    struct error err;
-    struct http_session *session;
-    if (!make_room(s)) {
-        answer_busy(x, "as many sessions are open as --max-sessions allows; try again");
+    struct http_session *session = add_session(x, HTTP_BY_HEADER);
+    if (!session)
         return;
-    }
-    struct http_client client = s->config.open(s->config.user);
-    if (!http_sessions_add(&s->sessions, &client, now_ms(s), &session, &err)) {
-        log_line(LOG_ERROR, "%s", err.message);
-        close_client(s, client);
-        answer_fault(x, 500, RPC_INTERNAL_ERROR, "Internal error");
-        return;
-    }
-    hand_over(x, &client); /* is answered at once */
+    hand_over(x, &session->client, NULL); /* is answered at once */
     x->mcp = NULL;
     if (x->fault) {
-        close_client(s, http_sessions_remove(&s->sessions, session));
+        remove_session(s, session);
         return;
     }
+    keep_bound(s);
     memcpy(x->session_id, session->id, sizeof(x->session_id));
     x->answer.session = x->session_id;
 }
@@ -273,7 +312,8 @@ static struct http_session *find_session(struct http_exchange *x)
                 "Bad Request: one Mcp-Session-Id is needed; 'initialize' gives it");
         return NULL;
     }
-    struct http_session *session = http_sessions_find(&x->server->sessions, id);
+    struct http_session *session =
+            http_sessions_find(&x->server->sessions, HTTP_BY_HEADER, id);
     if (!session)
         answer_fault(x, 404, RPC_INVALID_REQUEST, "Session not found");
     return session;
@@ -284,19 +324,87 @@ static void run_in_session(struct http_exchange *x)
     struct http_session *session = find_session(x);
     if (!session)
         return;
-    x->session = session;
-    session->running++;
-    session->has_worked =
-            session->has_worked || x->message.tool.len || json_is_array(x->message.value);
-    http_sessions_touch(&x->server->sessions, session, now_ms(x->server));
-    hand_over(x, &session->client);
+    enter_session(x, session);
+    hand_over(x, &session->client, NULL);
 }
 
-static void run_alone(struct http_exchange *x)
+/* With a client that is gone afterwards; `refused`: the call gets this for an answer. */
+static void run_alone(struct http_exchange *x, const struct error *refused)
 {
     struct http_server *s = x->server;
     x->client = s->config.open(s->config.user);
-    hand_over(x, &x->client);
+    hand_over(x, &x->client, refused);
+}
+
+/* The session that its call has opened, of which nobody was told. */
+static void take_back(struct http_exchange *x)
+{
+    struct http_session *session = TAKE(x->session);
+    x->mcp = NULL;
+    remove_session(x->server, session);
+}
+
+static void run_new_shell(struct http_exchange *x)
+{
+    struct http_server *s = x->server;
+    struct http_session *session = add_session(x, HTTP_BY_TICKET);
+    if (!session)
+        return;
+    http_ticket_write(&s->tickets, session->id, x->ticket);
+    snprintf(x->remark, sizeof(x->remark),
+            "[paddock: session %s; give it as 'session' to go on in this shell]",
+            x->ticket);
+    enter_session(x, session);
+    hand_over(x, &session->client, NULL);
+    if (x->running)
+        keep_bound(s);
+    else /* the call was refused */
+        take_back(x);
+}
+
+/* The session of a ticket; NULL: `err` says why there is none. */
+static struct http_session *find_shell(
+        const struct http_server *s, struct str ticket, struct error *err)
+{
+    struct str id;
+    struct http_session *session = NULL;
+    if (!http_ticket_read(&s->tickets, ticket, &id))
+        error_set(err, ERR_DENIED,
+                "argument 'session' is neither \"new\" nor a name from this server");
+    else if (!(session = http_sessions_find(&s->sessions, HTTP_BY_TICKET, id)))
+        error_set(err, ERR_NOT_FOUND,
+                "argument 'session' names one that is there no more: it was ended, or "
+                "not used for too long");
+    return session;
+}
+
+static void run_in_shell(struct http_exchange *x, struct str ticket)
+{
+    struct error err;
+    struct http_session *session = find_shell(x->server, ticket, &err);
+    if (!session) {
+        error_context(&err, "%.*s", STR_ARG(x->message.tool));
+        error_hint(&err, "Call with session \"new\" for a fresh shell that stays.");
+        run_alone(x, &err);
+        return;
+    }
+    if (x->message.ends_session)
+        snprintf(x->remark, sizeof(x->remark), "[paddock: this session has ended]");
+    enter_session(x, session);
+    hand_over(x, &session->client, NULL);
+    x->ends = x->running && x->message.ends_session;
+}
+
+/* A call may say in which shell it is to run. */
+static void run_stateless(struct http_exchange *x)
+{
+    struct str session = json_str(x->message.session);
+    if (!session.len)
+        run_alone(x, NULL);
+    else if (str_is(session, HTTP_TICKET_NEW))
+        run_new_shell(x);
+    else
+        run_in_shell(x, session);
 }
 
 static void run_message(struct http_exchange *x)
@@ -318,7 +426,7 @@ static void run_message(struct http_exchange *x)
         run_in_session(x);
         break;
     case HTTP_WAY_ALONE:
-        run_alone(x);
+        run_stateless(x);
         break;
     }
 }
@@ -337,7 +445,7 @@ static void end_session(struct http_server *s, struct http_session *session)
         x->mcp = NULL;
         x->wake(x->user);
     }
-    close_client(s, http_sessions_remove(&s->sessions, session));
+    remove_session(s, session);
 }
 
 static void run_end_session(struct http_exchange *x)
@@ -424,7 +532,10 @@ void http_exchange_close(struct http_exchange *x)
 {
     struct http_server *s = x->server;
     x->wake = wake_nobody;
+    bool untold = x->ticket[0] && x->running;
     cancel(x);
+    if (untold && x->session)
+        take_back(x);
     leave_session(x);
     if (x->client.mcp)
         close_client(s, x->client);

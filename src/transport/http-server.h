@@ -13,7 +13,7 @@
 #define TRANSPORT_HTTP_SERVER_H
 
 #include "transport/http-rules.h"
-#include "transport/http-sessions.h"
+#include "transport/http-ticket.h"
 
 #include <uv.h>
 
@@ -24,6 +24,7 @@
 struct http_server_config {
     uv_loop_t *loop;
     struct http_rules rules; /* what it points to lives on */
+    struct http_ticket_key ticket_key;
     unsigned max_sessions, session_idle_ms;
     unsigned keepalive_ms; /* so long a stream may be silent */
     size_t max_bodies;     /* bytes of all bodies that are held at once */

@@ -14,10 +14,11 @@ static size_t bucket_of(struct str id)
     return n % HTTP_SESSION_BUCKETS;
 }
 
-struct http_session *http_sessions_find(const struct http_sessions *t, struct str id)
+struct http_session *http_sessions_find(
+        const struct http_sessions *t, enum http_session_kind kind, struct str id)
 {
     for (struct http_session *s = t->buckets[bucket_of(id)]; s; s = s->next)
-        if (http_same_secret(id, str_of(s->id)))
+        if (http_same_secret(id, str_of(s->id)) && s->kind == kind && !s->ended)
             return s;
     return NULL;
 }
@@ -47,14 +48,16 @@ static void unlink_by_use(struct http_sessions *t, struct http_session *s)
     *(s->newer ? &s->newer->older : &t->newest) = s->older;
 }
 
-bool http_sessions_add(struct http_sessions *t, const struct http_client *client,
-        uint64_t now, struct http_session **out, struct error *err)
+bool http_sessions_add(struct http_sessions *t, enum http_session_kind kind,
+        const struct http_client *client, uint64_t now, struct http_session **out,
+        struct error *err)
 {
     struct http_session *s = xcalloc(1, sizeof(*s));
     if (!make_id(s->id, err)) {
         free(s);
         return false;
     }
+    s->kind = kind;
     s->client = *client;
     s->used = now;
     struct http_session **bucket = &t->buckets[bucket_of(str_of(s->id))];

@@ -1,5 +1,5 @@
 /*
- * http-sessions.h - the clients that have opened a session, by their Mcp-Session-Id.
+ * http-sessions.h - the clients that have opened a session, by its id.
  *
  * The table knows who was there last and who works; when one is to go is decided by who
  * asks.  A session is in it from http_sessions_add() to http_sessions_remove().
@@ -14,6 +14,12 @@
 struct dispatch;
 struct mcp;
 
+/* How a session is named; of one kind it is not found by the name of another. */
+enum http_session_kind {
+    HTTP_BY_HEADER, /* Mcp-Session-Id is the id */
+    HTTP_BY_TICKET, /* it is in a ticket: http-ticket.h */
+};
+
 /* One client's protocol and who works for it. */
 struct http_client {
     struct mcp *mcp;
@@ -23,12 +29,14 @@ struct http_client {
 
 struct http_session {
     char id[HTTP_SESSION_DIGITS + 1];
+    enum http_session_kind kind;
     struct http_client client;
     struct http_session *next;          /* of the same bucket */
     struct http_session *older, *newer; /* by `used` */
     uint64_t used;                      /* ms: when a request last began or ended */
     unsigned running;                   /* requests */
     bool has_worked;                    /* it has called a tool: there may be state */
+    bool ended;                         /* nobody finds it any more; what runs may end */
 };
 
 #define HTTP_SESSION_BUCKETS 1024
@@ -40,10 +48,11 @@ struct http_sessions {
 };
 
 /* NULL: there is none of this id. */
-struct http_session *http_sessions_find(const struct http_sessions *t, struct str id);
+struct http_session *http_sessions_find(
+        const struct http_sessions *t, enum http_session_kind kind, struct str id);
 
 /* ERR_IO: the kernel gives no random bytes. */
-MUST_CHECK bool http_sessions_add(struct http_sessions *t,
+MUST_CHECK bool http_sessions_add(struct http_sessions *t, enum http_session_kind kind,
         const struct http_client *client, uint64_t now, struct http_session **out,
         struct error *err);
 

@@ -22,6 +22,8 @@ static struct http_head read_head(struct str *rest)
 /* What is refused is said in JSON-RPC, and what is not is whole. */
 static void check_message(const struct http_message *m)
 {
+    assert(!m->session || (m->way == HTTP_WAY_ALONE && json_str(m->session).len));
+    assert(!m->ends_session || m->session);
     if (m->way != HTTP_WAY_REFUSED) {
         assert(m->value && !m->fault.len);
         return;

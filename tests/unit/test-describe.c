@@ -25,7 +25,8 @@ static struct str describe(
         const struct policy *policy, const char *text, struct arena *arena)
 {
     json_auto_t *definition = json_pack("{s:s}", "description", text);
-    describe_fill(definition, &(struct described){ policy, &servers });
+    describe_fill(
+            definition, &(struct described){ .policy = policy, .servers = &servers });
     return arena_str(arena, json_get_str(definition, "description", STR("")));
 }
 

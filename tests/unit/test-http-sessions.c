@@ -9,7 +9,7 @@ static struct http_session *add(struct http_sessions *t, uint64_t now)
     const struct http_client client = { .own = t };
     struct http_session *s = NULL;
     struct error err;
-    assert_true(http_sessions_add(t, &client, now, &s, &err));
+    assert_true(http_sessions_add(t, HTTP_BY_HEADER, &client, now, &s, &err));
     return s;
 }
 
@@ -27,13 +27,15 @@ static void test_ids(void **state UNUSED)
         assert_int_equal(strlen(all[i]->id), HTTP_SESSION_DIGITS);
     }
     for (size_t i = 0; i < MANY; i++)
-        assert_ptr_equal(http_sessions_find(t, str_of(all[i]->id)), all[i]);
-    assert_null(http_sessions_find(t, STR("")));
-    assert_null(http_sessions_find(t, str_sub(str_of(all[0]->id), 0, 31)));
+        assert_ptr_equal(
+                http_sessions_find(t, HTTP_BY_HEADER, str_of(all[i]->id)), all[i]);
+    assert_null(http_sessions_find(t, HTTP_BY_HEADER, STR("")));
+    assert_null(
+            http_sessions_find(t, HTTP_BY_HEADER, str_sub(str_of(all[0]->id), 0, 31)));
     char id[HTTP_SESSION_DIGITS + 1];
     memcpy(id, all[7]->id, sizeof(id));
     remove_one(t, all[7]);
-    assert_null(http_sessions_find(t, str_of(id)));
+    assert_null(http_sessions_find(t, HTTP_BY_HEADER, str_of(id)));
     assert_int_equal(t->count, MANY - 1);
     while (t->oldest)
         remove_one(t, t->oldest);

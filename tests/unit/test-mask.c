@@ -38,6 +38,9 @@ static void test_names(void **state)
 #define PEM(what) \
     "-----BEGIN " what "PRIVATE KEY-----\nMIIEow\n-----END " what "PRIVATE KEY-----"
 
+#define DIGITS "0123456789abcdef0123456789abcdef"
+#define TICKET "shell_" DIGITS DIGITS
+
 static void test_text(void **state)
 {
     (void)state;
@@ -110,6 +113,8 @@ static void test_text(void **state)
         { "x-u a:b", "x-u a:b" },
         { "a-" GHP "-token=x", "a-***-token=***" },
         { "b." GHP ".token=x", "b.***.token=***" },
+        { "[" TICKET "]", "[***]" },
+        { "shell_0123456789abcdef", "shell_0123456789abcdef" },
     };
     for (size_t i = 0; i < ARRAY_LEN(table); i++) {
         auto_buf out = BUF(1 << 16);
