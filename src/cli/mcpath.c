@@ -1,6 +1,7 @@
 #include "cli/cli.h"
 #include "cli/options.h"
 #include "cli/serve.h"
+#include "tool/extension.h"
 
 static const char usage[] =
         "usage: mcpath [ROOT] [OPTION]...\n"
@@ -52,8 +53,8 @@ static bool open_roots(const struct mcpath_options *o, struct arena *arena,
     return true;
 }
 
-static bool serve_folder(
-        const struct mcpath_options *o, struct arena *arena, struct error *err)
+static bool serve_folder(const struct mcpath_options *o,
+        const struct tool_extension *more, struct arena *arena, struct error *err)
 {
     struct setup setup = { .name = STR("mcpath"),
         .read_only = o->read_only,
@@ -73,13 +74,20 @@ static bool serve_folder(
     struct serve_config config = {
         .instructions = o->read_only ? read_only_instructions : instructions,
         .setup = &setup,
-        .tools = { .places = TOOL_IN_SHELL, .read_only = o->read_only },
+        .tools = { .places = TOOL_IN_SHELL,
+                .read_only = o->read_only,
+                .extension = more },
         .http = o->http.wanted ? &o->http : NULL,
     };
     return open_roots(o, arena, roots, err) && serve(&config, err);
 }
 
 int cli_mcpath(int argc, char **argv)
+{
+    return cli_mcpath_with(argc, argv, NULL);
+}
+
+int cli_mcpath_with(int argc, char **argv, const struct tool_extension *more)
 {
     struct mcpath_options options;
     struct error err = { 0 };
@@ -90,5 +98,5 @@ int cli_mcpath(int argc, char **argv)
         cli_print(options.help ? str_of(usage) : STR("mcpath " PADDOCK_VERSION "\n"));
         return 0;
     }
-    return serve_folder(&options, arena, &err) ? 0 : cli_fail("mcpath", 1, &err);
+    return serve_folder(&options, more, arena, &err) ? 0 : cli_fail("mcpath", 1, &err);
 }

@@ -2,6 +2,7 @@
 
 #include "base/wire.h"
 #include "cli/servers.h"
+#include "tool/extension.h"
 
 #include <signal.h>
 #include <sys/prctl.h>
@@ -141,13 +142,14 @@ bool serve_parts_prepare(
 void serve_parts_open(
         struct serve_parts *s, const struct serve_config *config, struct arena *arena)
 {
+    const struct tool_extension *more = config->tools.extension;
     s->server = (struct mcp_server){
         .loop = &s->loop,
         .name = arena_cstr(arena, config->setup->name),
         .version = PADDOCK_VERSION,
         .instructions = config->instructions,
         .tools = s->tools,
-        .progress_ms = MCP_PROGRESS_MS,
+        .progress_ms = more && more->progress_ms ? more->progress_ms : MCP_PROGRESS_MS,
     };
     s->peers = open_peers(s, config, arena);
     s->dispatch = configure_dispatch(s, config, arena);

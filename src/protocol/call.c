@@ -1,4 +1,5 @@
 #include "protocol/connection.h"
+#include "protocol/era.h"
 #include "protocol/raw.h"
 #include "protocol/schema.h"
 
@@ -83,6 +84,27 @@ static void add_images(const json_t *images, struct buf *out)
     }
 }
 
+static void add_blocks(const json_t *blocks, struct buf *out)
+{
+    for (size_t i = 0; i < json_array_size(blocks); i++) {
+        if (i)
+            buf_addc(out, ',');
+        json_write(json_array_get(blocks, i), out);
+    }
+}
+
+static void add_content(const struct dispatch_reply *reply, struct buf *out)
+{
+    if (reply->blocks) {
+        add_blocks(reply->blocks, out);
+        return;
+    }
+    buf_add(out, STR("{\"type\":\"text\",\"text\":"));
+    json_write_text(reply->text, out);
+    buf_addc(out, '}');
+    add_images(reply->images, out);
+}
+
 /* Written as text, since the text of a result may be long.  `sink`: of a call that had a
  * shell. */
 static void write_result(struct mcp *m, struct str id, bool modern,
@@ -91,10 +113,8 @@ static void write_result(struct mcp *m, struct str id, bool modern,
     struct buf *out = connection_buf(m);
     rpc_open_result(id, out);
     buf_add(out, modern ? STR("{\"resultType\":\"complete\",") : STR("{"));
-    buf_add(out, STR("\"content\":[{\"type\":\"text\",\"text\":"));
-    json_write_text(reply->text, out);
-    buf_addc(out, '}');
-    add_images(reply->images, out);
+    buf_add(out, STR("\"content\":["));
+    add_content(reply, out);
     add_remark(sink, out);
     buf_addf(out, "],\"isError\":%s", reply->is_error ? "true" : "false");
     if (modern)
@@ -223,6 +243,9 @@ bool call_start(const struct request *r, struct rpc_fault *fault)
     if (args && !json_is_object(args))
         return rpc_fault(
                 fault, RPC_INVALID_PARAMS, "'params.arguments' must be an object");
+    json_t *needs = toolset_find_needs(r->mcp->server->tools, json_str(name));
+    if (needs && r->modern && !era_check_capabilities(r->message, needs, fault))
+        return false;
     args = args ? json_incref(args) : json_object();
     const json_t *meta = json_object_get(params, "_meta");
     const struct dispatch_request request = { .tool = json_str(name),

@@ -55,6 +55,24 @@ bool era_check_modern(const struct rpc_message *m, struct rpc_fault *fault)
     return era_check_envelope(m, &version, fault) && era_check_served(version, fault);
 }
 
+bool era_check_capabilities(
+        const struct rpc_message *m, json_t *needs, struct rpc_fault *fault)
+{
+    const json_t *declared =
+            json_object_get(json_object_get(m->params, "_meta"), capabilities_key);
+    const char *name;
+    json_t *unused;
+    json_object_foreach (needs, name, unused) {
+        if (json_is_object(json_object_get(declared, name)))
+            continue;
+        rpc_fault(fault, RPC_MISSING_CAPABILITY,
+                "Missing required client capability: %.100s", name);
+        fault->data = json_pack("{s:O}", "requiredCapabilities", needs);
+        return false;
+    }
+    return true;
+}
+
 bool era_is_legacy_revision(struct str revision)
 {
     for (size_t i = 0; i < ARRAY_LEN(legacy); i++)

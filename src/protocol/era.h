@@ -22,6 +22,10 @@ MUST_CHECK bool era_check_envelope(
 MUST_CHECK bool era_check_served(struct str version, struct rpc_fault *fault);
 MUST_CHECK bool era_check_modern(const struct rpc_message *m, struct rpc_fault *fault);
 
+/* That the client has declared all capabilities of the object `needs`. */
+MUST_CHECK bool era_check_capabilities(
+        const struct rpc_message *m, json_t *needs, struct rpc_fault *fault);
+
 bool era_is_legacy_revision(struct str revision);
 
 /* The revision to answer `initialize` with: the one asked for, if it is a legacy one. */

@@ -16,9 +16,9 @@ enum rpc_code {
     RPC_METHOD_NOT_FOUND = -32601,
     RPC_INVALID_PARAMS = -32602,
     RPC_INTERNAL_ERROR = -32603,
-    /* MCP 2026-07-28; -32021 (client capabilities) is not ours to send: no tool here
-     * needs anything from the client. */
+    /* MCP 2026-07-28 */
     RPC_HEADER_MISMATCH = -32020,
+    RPC_MISSING_CAPABILITY = -32021,
     RPC_UNSUPPORTED_VERSION = -32022,
     /* Ours, outside of what JSON-RPC and MCP keep for themselves: no room at present. */
     RPC_BUSY = -31503,

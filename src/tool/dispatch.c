@@ -1,6 +1,7 @@
 #include "tool/dispatch.h"
 
 #include "session/pool.h"
+#include "tool/extension.h"
 #include "tool/record.h"
 
 #define MAX_TRACE 256
@@ -15,6 +16,7 @@ struct dispatch_call {
         struct shell_call *command;
         struct snippet_call *snippet;
         struct mcp_call *peer;
+        void *program;
     } work;
     dispatch_done_fn *done;
     void *user;
@@ -142,6 +144,25 @@ static bool call_peer(
             c->dispatch->peers, &request, on_peer_done, c, &c->work.peer, err);
 }
 
+static bool give_to_program(struct dispatch_call *c, const struct dispatch_request *r)
+{
+    struct dispatch *d = c->dispatch;
+    const struct extension_call call = {
+        .loop = d->config.worker.loop, .tool = r->tool, .args = r->args, .call = c
+    };
+    c->work.program = toolset_extension(d->config.tools)->start(&call);
+    return true;
+}
+
+void dispatch_answer(struct dispatch_call *c, const struct dispatch_reply *reply)
+{
+    struct audit *audit = c->dispatch->config.audit;
+    struct audit_call call = recorded(c, reply->is_error, reply->text);
+    answer(c, reply);
+    record_noted_call(audit, &call, NULL);
+    release(c);
+}
+
 static bool hand_on(
         struct dispatch_call *c, const struct dispatch_request *r, struct error *err)
 {
@@ -158,6 +179,8 @@ static bool hand_on(
                 d->python, r->args, on_snippet_done, c, &c->work.snippet, err);
     case TOOL_IN_PEER:
         return call_peer(c, r, err);
+    case TOOL_IN_PROGRAM:
+        return give_to_program(c, r);
     }
     return error_set(err, ERR_BUG, "nobody does the work of this tool");
 }
@@ -182,13 +205,19 @@ void dispatch_refused(struct dispatch *d, const struct dispatch_request *request
     record_refused_call(d->config.audit, &call, str_of(err->message));
 }
 
+static enum tool_place place_of(const struct dispatch *d, struct str tool)
+{
+    enum tool_place place = tool_find_place(tool);
+    return !place && toolset_extension(d->config.tools) ? TOOL_IN_PROGRAM : place;
+}
+
 bool dispatch_call(struct dispatch *d, const struct dispatch_request *request,
         dispatch_done_fn *done, void *user, struct dispatch_call **out, struct error *err)
 {
     struct dispatch_call *c = xcalloc(1, sizeof(*c));
     *c = (struct dispatch_call){ .next = d->calls,
         .dispatch = d,
-        .place = tool_find_place(request->tool),
+        .place = place_of(d, request->tool),
         .done = done,
         .user = user };
     d->calls = c;
@@ -235,6 +264,9 @@ void dispatch_cancel(struct dispatch *d, struct dispatch_call *c)
         break;
     case TOOL_IN_PEER:
         run_mcp_cancel(c->work.peer);
+        break;
+    case TOOL_IN_PROGRAM:
+        toolset_extension(d->config.tools)->cancel(c->work.program);
         break;
     }
     drop(c);
@@ -299,12 +331,12 @@ bool dispatch_has_room(const struct dispatch *d, struct str tool)
            session_has_room(d->shell);
 }
 
-/* What others go on using is only told to stop. */
-static void leave_commons(struct dispatch *d)
+/* Of those who do not end with this dispatch; `places`: a set of TOOL_IN_... */
+static void cancel_calls(struct dispatch *d, unsigned places)
 {
     for (struct dispatch_call *c = d->calls, *next; c; c = next) {
         next = c->next;
-        if (c->place != TOOL_IN_SHELL)
+        if (c->place & places)
             dispatch_cancel(d, c);
     }
 }
@@ -313,9 +345,9 @@ void dispatch_destroy(struct dispatch *d)
 {
     if (!d)
         return;
-    if (d->config.commons) {
-        leave_commons(d);
-    } else {
+    /* What others go on using is only told to stop. */
+    cancel_calls(d, d->config.commons ? ~(unsigned)TOOL_IN_SHELL : TOOL_IN_PROGRAM);
+    if (!d->config.commons) {
         pool_destroy(d->pool);
         run_shell_destroy(d->commands);
         run_python_destroy(d->python);

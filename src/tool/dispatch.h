@@ -47,6 +47,7 @@ struct dispatch_reply {
     bool is_error;
     struct str text;
     const json_t *images; /* [{"mime", "data"}], few and checked (images.h); or NULL */
+    const json_t *blocks; /* of content, as they are, instead of the two; or NULL */
 };
 
 /* Called once for each call that is not cancelled, from the loop. */

@@ -1,12 +1,17 @@
 #include "tool/tool.h"
 
 #include "tool/describe.h"
+#include "tool/extension.h"
 
 struct toolset {
     struct toolset_config config;
-    bool *offered; /* for each line of the table */
+    const struct tool_source **sources; /* the table and the extension, sorted by name */
+    size_t count;
+    bool *offered; /* for each of them */
     /* NULL until somebody asks: a start needs none of it.  The second: with "kept". */
     json_t *lists[2];
+    json_t *needs; /* {tool: capabilities}; this and the next are known with a list */
+    bool mirrors;  /* an argument of some tool is repeated in a head */
 };
 
 /* Whether this server has the tool at all, asked for or not. */
@@ -27,6 +32,8 @@ static bool is_known(const struct toolset *t, const struct tool_source *source)
         return policy;
     case TOOL_IN_PEER:
         return t->config.servers && t->config.servers->count;
+    case TOOL_IN_PROGRAM:
+        return true;
     }
     return false;
 }
@@ -34,9 +41,9 @@ static bool is_known(const struct toolset *t, const struct tool_source *source)
 static bool unknown_tool(const struct toolset *t, struct str name, struct error *err)
 {
     auto_buf known = BUF(400);
-    for (size_t i = 0; i < tool_source_count; i++)
-        if (is_known(t, &tool_sources[i]))
-            buf_addf(&known, "%s%s", known.len ? ", " : "", tool_sources[i].name);
+    for (size_t i = 0; i < t->count; i++)
+        if (is_known(t, t->sources[i]))
+            buf_addf(&known, "%s%s", known.len ? ", " : "", t->sources[i]->name);
     return error_set(err, ERR_INVALID, "there is no tool '%.*s'; the tools are: %s",
             (int)(name.len < 80 ? name.len : 80), name.data,
             known.len ? known.data : "none");
@@ -44,19 +51,40 @@ static bool unknown_tool(const struct toolset *t, struct str name, struct error 
 
 static bool offer_named(struct toolset *t, struct str name, struct error *err)
 {
-    for (size_t i = 0; i < tool_source_count; i++)
-        if (str_is(name, tool_sources[i].name) && is_known(t, &tool_sources[i])) {
+    for (size_t i = 0; i < t->count; i++)
+        if (str_is(name, t->sources[i]->name) && is_known(t, t->sources[i])) {
             t->offered[i] = true;
             return true;
         }
     return unknown_tool(t, name, err);
 }
 
+static int by_name(const void *a, const void *b)
+{
+    const struct tool_source *const *x = a, *const *y = b;
+    return strcmp((*x)->name, (*y)->name);
+}
+
+static void collect(struct toolset *t)
+{
+    const struct tool_extension *more = t->config.extension;
+    t->count = tool_source_count + (more ? more->count : 0);
+    t->sources = xcalloc(t->count, sizeof(*t->sources));
+    for (size_t i = 0; i < tool_source_count; i++)
+        t->sources[i] = &tool_sources[i];
+    if (!more)
+        return;
+    for (size_t i = 0; i < more->count; i++)
+        t->sources[tool_source_count + i] = &more->sources[i];
+    qsort(t->sources, t->count, sizeof(*t->sources), by_name);
+    t->config.places |= TOOL_IN_PROGRAM;
+}
+
 static bool choose(struct toolset *t, struct error *err)
 {
-    t->offered = xcalloc(tool_source_count, sizeof(*t->offered));
-    for (size_t i = 0; i < tool_source_count && !t->config.only; i++)
-        t->offered[i] = is_known(t, &tool_sources[i]);
+    t->offered = xcalloc(t->count, sizeof(*t->offered));
+    for (size_t i = 0; i < t->count && !t->config.only; i++)
+        t->offered[i] = is_known(t, t->sources[i]);
     if (!t->config.only)
         return true;
     struct str rest = str_of(t->config.only);
@@ -72,6 +100,7 @@ bool toolset_create(
 {
     struct toolset *t = xcalloc(1, sizeof(*t));
     t->config = *config;
+    collect(t);
     if (!choose(t, err)) {
         toolset_destroy(t);
         return false;
@@ -86,14 +115,16 @@ void toolset_destroy(struct toolset *t)
         return;
     json_decref(t->lists[0]);
     json_decref(t->lists[1]);
+    json_decref(t->needs);
+    free(t->sources);
     free(t->offered);
     free(t);
 }
 
 bool toolset_has_place(const struct toolset *t, enum tool_place place)
 {
-    for (size_t i = 0; i < tool_source_count; i++)
-        if (t->offered[i] && tool_sources[i].place == place)
+    for (size_t i = 0; i < t->count; i++)
+        if (t->offered[i] && t->sources[i]->place == place)
             return true;
     return false;
 }
@@ -129,16 +160,40 @@ static json_t *describe(
     return definition;
 }
 
+static bool has_mirrored(const json_t *schema)
+{
+    const char *key;
+    json_t *property;
+    json_object_foreach (json_object_get(schema, "properties"), key, property)
+        if (json_object_get(property, "x-mcp-header") || has_mirrored(property))
+            return true;
+    return false;
+}
+
+/* What no client is told, but we have to know. */
+static void keep(struct toolset *t, const char *name, json_t *definition)
+{
+    json_t *needs = json_object_get(definition, "needs");
+    if (needs) {
+        t->needs = t->needs ? t->needs : json_object();
+        json_object_set(t->needs, name, needs);
+        json_object_del(definition, "needs");
+    }
+    t->mirrors = t->mirrors || has_mirrored(json_object_get(definition, "inputSchema"));
+}
+
 json_t *toolset_list(struct toolset *t, bool kept)
 {
     json_t **list = &t->lists[kept];
     if (*list)
         return *list;
     *list = json_array();
-    for (size_t i = 0; i < tool_source_count; i++) {
-        json_t *definition = t->offered[i] ? describe(t, &tool_sources[i], kept) : NULL;
-        if (definition)
-            json_array_append_new(*list, definition);
+    for (size_t i = 0; i < t->count; i++) {
+        json_t *definition = t->offered[i] ? describe(t, t->sources[i], kept) : NULL;
+        if (!definition)
+            continue;
+        keep(t, t->sources[i]->name, definition);
+        json_array_append_new(*list, definition);
     }
     return *list;
 }
@@ -159,4 +214,25 @@ const json_t *toolset_find_schema(struct toolset *t, struct str name, bool kept)
             low = middle + 1;
     }
     return NULL;
+}
+
+const json_t *toolset_find_mirrored(struct toolset *t, struct str name)
+{
+    toolset_list(t, true);
+    const json_t *schema = t->mirrors ? toolset_find_schema(t, name, true) : NULL;
+    return has_mirrored(schema) ? schema : NULL;
+}
+
+json_t *toolset_find_needs(struct toolset *t, struct str name)
+{
+    toolset_list(t, true);
+    if (!t->needs)
+        return NULL;
+    auto_free char *key = str_copy(name);
+    return json_object_get(t->needs, key);
+}
+
+const struct tool_extension *toolset_extension(const struct toolset *t)
+{
+    return t->config.extension;
 }

@@ -194,9 +194,10 @@ static void on_reply(void *user, struct str message, int fault)
         add_event(x, message);
         return;
     }
-    bool malformed = fault == RPC_INVALID_REQUEST || fault == RPC_PARSE_ERROR;
+    bool refused = fault == RPC_INVALID_REQUEST || fault == RPC_PARSE_ERROR ||
+                   fault == RPC_MISSING_CAPABILITY;
     buf_add(&x->answer.body, message);
-    set_answer(x, malformed ? 400 : 200, "application/json");
+    set_answer(x, refused ? 400 : 200, "application/json");
 }
 
 /* The last thing that is heard of what the request had started. */
