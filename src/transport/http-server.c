@@ -393,7 +393,7 @@ static void run_in_shell(struct http_exchange *x, struct str ticket)
         snprintf(x->remark, sizeof(x->remark), "[paddock: this session has ended]");
     enter_session(x, session);
     hand_over(x, &session->client, NULL);
-    x->ends = x->running && x->message.ends_session;
+    x->ends = x->message.ends_session; /* a call that was refused is answered by now */
 }
 
 /* A call may say in which shell it is to run. */
