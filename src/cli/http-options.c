@@ -88,6 +88,13 @@ static bool set_tls_key(void *user, const char *value, struct error *err UNUSED)
     return true;
 }
 
+static bool set_metrics(void *user, const char *value UNUSED, struct error *err UNUSED)
+{
+    struct http_options *o = user;
+    o->metrics = true;
+    return true;
+}
+
 static bool set_max_sessions(void *user, const char *value, struct error *err)
 {
     struct http_options *o = user;
@@ -118,6 +125,7 @@ static const struct flag table[] = {
     { "--host", true, set_host },
     { "--max-sessions", true, set_max_sessions },
     { "--max-workers", true, set_max_workers },
+    { "--metrics", false, set_metrics },
     { "--port", true, set_port },
     { "--request-time", true, set_request_time },
     { "--session-idle", true, set_session_idle },

@@ -29,13 +29,15 @@
     "  --token-file FILE  ask for this bearer token; needed beyond the loopback\n"       \
     "  --tls-cert FILE, --tls-key FILE\n"                                                \
     "                     serve HTTPS\n"                                                 \
+    "  --metrics          serve counters for Prometheus at /metrics\n"                   \
     "  --max-sessions N, --max-workers N\n"                                              \
     "                     sessions (default 256) and their running shells (32)\n"        \
     "  --session-idle S   seconds until an unused session ends (default 1800)\n"         \
     "  --request-time S   seconds for a request to arrive (default 30)\n"
 
 struct http_options {
-    bool wanted; /* --transport http */
+    bool wanted;  /* --transport http */
+    bool metrics; /* --metrics */
     const char *host;
     unsigned port;
     struct str *hosts, *origins; /* of --allow-host, --allow-origin */

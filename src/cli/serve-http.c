@@ -3,6 +3,7 @@
 #include "transport/http-listener.h"
 
 #include "base/log.h"
+#include "policy/log/audit.h"
 
 #include <stdio.h>
 #include <sys/resource.h>
@@ -22,7 +23,8 @@ struct serve_http {
     struct dispatch *commons;
     struct http_server *server;
     struct http_listener *listener;
-    uint64_t clients; /* there have been so many */
+    uint64_t clients;        /* there have been so many */
+    struct metrics *metrics; /* NULL: not asked for */
 };
 
 /* What a client has of ours. */
@@ -40,6 +42,7 @@ static struct http_client on_open(void *user)
     config.session = str_of(name->text);
     config.commons = s->commons;
     config.shells = &s->shells;
+    config.metrics = s->metrics;
     struct dispatch *dispatch = dispatch_create(&config);
     return (struct http_client){ .mcp = mcp_open(&s->parts.server, dispatch, NULL, NULL),
         .dispatch = dispatch,
@@ -51,6 +54,20 @@ static void on_close(void *user UNUSED, struct http_client client)
     mcp_close(client.mcp);
     dispatch_destroy(client.dispatch);
     free(client.own);
+}
+
+static const char *on_metrics(void *user, struct buf *out)
+{
+    const struct serve_http *s = user;
+    const struct http_counts *http = http_listener_counts(s->listener);
+    struct metrics_gauges now = { .answers = http->answers,
+        .answer_count = HTTP_STATUSES,
+        .connections = http->connections,
+        .sessions_open = http_server_sessions(s->server),
+        .audit_failures = audit_failures(s->parts.dispatch.audit) };
+    dispatch_look(s->commons, &now);
+    metrics_write(s->metrics, &now, out);
+    return METRICS_TYPE;
 }
 
 static void on_renew(void *user)
@@ -71,6 +88,7 @@ static void on_closed(void *user)
     struct serve_http *s = user;
     http_server_destroy(TAKE(s->server));
     dispatch_destroy(TAKE(s->commons));
+    metrics_destroy(TAKE(s->metrics));
     serve_parts_close(&s->parts);
     serve_unwatch_signals(s->watchers);
 }
@@ -95,6 +113,8 @@ static void open_server(struct serve_http *s, const struct serve_config *config,
     s->parts.renew_user = s;
     serve_parts_open(&s->parts, config, arena);
     struct dispatch_config commons = s->parts.dispatch;
+    s->metrics = o->metrics ? metrics_create() : NULL;
+    commons.metrics = s->metrics;
     commons.session = str_of(arena_printf(arena, "http-%d", getpid()));
     s->commons = dispatch_create(&commons);
     const struct http_server_config server = { .loop = &s->parts.loop,
@@ -102,7 +122,8 @@ static void open_server(struct serve_http *s, const struct serve_config *config,
                 .host_count = o->host_count,
                 .origins = o->origins,
                 .origin_count = o->origin_count,
-                .token = settings->token },
+                .token = settings->token,
+                .metrics = o->metrics },
         .ticket_key = s->ticket_key,
         .max_sessions = o->max_sessions,
         .session_idle_ms = o->session_idle_s * 1000,
@@ -110,6 +131,7 @@ static void open_server(struct serve_http *s, const struct serve_config *config,
         .max_bodies = HTTP_MAX_BODIES,
         .open = on_open,
         .close = on_close,
+        .metrics = on_metrics,
         .user = s };
     s->server = http_server_create(&server);
 }

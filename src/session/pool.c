@@ -44,6 +44,16 @@ size_t pool_size(const struct pool *p)
     return count;
 }
 
+void pool_look(const struct pool *p, struct census *out)
+{
+    *out = (struct census){ .waiting = p->waiting };
+    for (size_t i = 0; i < POOL_MAX; i++) {
+        const struct session *s = p->members[i].session;
+        out->working += s && !session_is_idle(s);
+        out->idle += s && session_is_idle(s);
+    }
+}
+
 static void end_member(struct member *m)
 {
     session_destroy(TAKE(m->session));

@@ -8,6 +8,7 @@
 #ifndef SESSION_POOL_H
 #define SESSION_POOL_H
 
+#include "session/census.h"
 #include "session/session.h"
 
 #define POOL_MAX     4
@@ -30,6 +31,8 @@ void pool_cancel(struct pool *p, struct pool_call *call);
 
 /* How many workers there are, for tests. */
 size_t pool_size(const struct pool *p);
+
+void pool_look(const struct pool *p, struct census *out);
 
 /* Kills the workers; what waits is dropped without `done`. */
 void pool_destroy(struct pool *p);

@@ -305,6 +305,22 @@ static bool get_zygote(struct profile *p)
     return p->is_ready && zygote_can_fork(p->zygote) && p->place_count < MAX_PLACES;
 }
 
+static void look(const struct profile *p, struct census *out)
+{
+    out->waiting += count_waiting(p);
+    for (size_t i = 0; i < p->place_count; i++) {
+        out->working += p->places[i].run != NULL;
+        out->idle += p->places[i].run == NULL;
+    }
+}
+
+void python_look(const struct python *p, struct census *out)
+{
+    *out = (struct census){ .working = 0 };
+    look(&p->plain, out);
+    look(&p->network, out);
+}
+
 static size_t count_starting(const struct profile *p)
 {
     size_t count = 0;

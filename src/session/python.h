@@ -15,6 +15,7 @@
 
 #include "base/json.h"
 #include "broker/command.h"
+#include "session/census.h"
 #include "session/door.h"
 
 #define PYTHON_MAX_RUNS   16 /* at once; more are refused */
@@ -93,6 +94,9 @@ void python_cancel(struct python *p, struct python_run *run);
 
 /* How many children there are, waiting or running; for tests. */
 size_t python_children(const struct python *p);
+
+/* Children, and runs without one; without the zygotes. */
+void python_look(const struct python *p, struct census *out);
 
 /* Kills everything and waits for it. */
 void python_destroy(struct python *p);

@@ -54,6 +54,11 @@ static void release(struct dispatch_call *c)
     free(c);
 }
 
+static struct recorder recorder_of(const struct dispatch *d)
+{
+    return (struct recorder){ d->config.audit, d->config.metrics };
+}
+
 /* What is known here of a call that has ended. */
 static struct audit_call recorded(
         const struct dispatch_call *c, bool is_error, struct str text)
@@ -79,10 +84,10 @@ static void answer(struct dispatch_call *c, const struct dispatch_reply *reply)
 static void on_worker_done(void *user, bool is_error, struct str text, struct str notes)
 {
     struct dispatch_call *c = user;
-    struct audit *audit = c->dispatch->config.audit;
+    const struct recorder to = recorder_of(c->dispatch);
     struct audit_call call = recorded(c, is_error, text);
     answer(c, &(struct dispatch_reply){ .is_error = is_error, .text = text });
-    record_worker_call(audit, &call, notes);
+    record_worker_call(&to, &call, notes);
     release(c);
 }
 
@@ -103,36 +108,36 @@ static bool give_to_worker(
 static void on_command_done(void *user, const struct shell_outcome *outcome)
 {
     struct dispatch_call *c = user;
-    struct audit *audit = c->dispatch->config.audit;
+    const struct recorder to = recorder_of(c->dispatch);
     struct audit_call call = recorded(c, outcome->is_error, outcome->text);
     answer(c, &(struct dispatch_reply){
                       .is_error = outcome->is_error, .text = outcome->text });
-    record_shell_call(audit, &call, outcome);
+    record_shell_call(&to, &call, outcome);
     release(c);
 }
 
 static void on_snippet_done(void *user, const struct snippet_outcome *outcome)
 {
     struct dispatch_call *c = user;
-    struct audit *audit = c->dispatch->config.audit;
+    const struct recorder to = recorder_of(c->dispatch);
     struct audit_call call = recorded(c, outcome->is_error, outcome->text);
     call.exit_status = outcome->exit_status;
     answer(c, &(struct dispatch_reply){ .is_error = outcome->is_error,
                       .text = outcome->text,
                       .images = outcome->images });
-    record_noted_call(audit, &call, outcome->notes);
+    record_snippet_call(&to, &call, outcome);
     release(c);
 }
 
 static void on_peer_done(void *user, const struct mcp_outcome *outcome)
 {
     struct dispatch_call *c = user;
-    struct audit *audit = c->dispatch->config.audit;
+    const struct recorder to = recorder_of(c->dispatch);
     struct audit_call call = recorded(c, outcome->is_error, outcome->text);
     answer(c, &(struct dispatch_reply){ .is_error = outcome->is_error,
                       .text = outcome->text,
                       .images = outcome->images });
-    record_mcp_call(audit, &call, outcome);
+    record_mcp_call(&to, &call, outcome);
     release(c);
 }
 
@@ -156,10 +161,10 @@ static bool give_to_program(struct dispatch_call *c, const struct dispatch_reque
 
 void dispatch_answer(struct dispatch_call *c, const struct dispatch_reply *reply)
 {
-    struct audit *audit = c->dispatch->config.audit;
+    const struct recorder to = recorder_of(c->dispatch);
     struct audit_call call = recorded(c, reply->is_error, reply->text);
     answer(c, reply);
-    record_noted_call(audit, &call, NULL);
+    record_worker_call(&to, &call, STR(""));
     release(c);
 }
 
@@ -196,13 +201,12 @@ static void remember(struct dispatch_call *c, const struct dispatch_request *r)
 void dispatch_refused(struct dispatch *d, const struct dispatch_request *request,
         const struct error *err)
 {
-    if (!d->config.audit)
-        return;
+    const struct recorder to = recorder_of(d);
     struct audit_call call = { .session = d->config.session,
         .tool = request->tool,
         .trace = str_sub(request->trace, 0, MAX_TRACE),
         .args = request->args };
-    record_refused_call(d->config.audit, &call, str_of(err->message));
+    record_refused_call(&to, &call, str_of(err->message));
 }
 
 static enum tool_place place_of(const struct dispatch *d, struct str tool)
@@ -235,8 +239,9 @@ bool dispatch_call(struct dispatch *d, const struct dispatch_request *request,
 /* It ends without an answer. */
 static void drop(struct dispatch_call *c)
 {
+    const struct recorder to = recorder_of(c->dispatch);
     struct audit_call call = recorded(c, true, STR(""));
-    record_cancelled_call(c->dispatch->config.audit, &call);
+    record_cancelled_call(&to, &call);
     take_off(c);
     release(c);
 }
@@ -317,6 +322,14 @@ void dispatch_warm(struct dispatch *d)
         pool_warm(d->pool);
     if (d->python)
         run_python_warm(d->python);
+}
+
+void dispatch_look(const struct dispatch *d, struct metrics_gauges *now)
+{
+    if (d->pool)
+        pool_look(d->pool, &now->files);
+    if (d->python)
+        run_python_look(d->python, &now->python);
 }
 
 void dispatch_renew_python(struct dispatch *d)

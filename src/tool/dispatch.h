@@ -9,6 +9,7 @@
 #define TOOL_DISPATCH_H
 
 #include "session/session.h"
+#include "tool/metrics.h"
 #include "tool/run_mcp.h"
 #include "tool/run_python.h"
 #include "tool/run_shell.h"
@@ -26,8 +27,9 @@ struct dispatch_config {
     struct run_shell_config commands; /* .launcher NULL: no commands are offered */
     struct run_python_config python;
     struct run_mcp_config peers;
-    struct audit *audit; /* NULL: nothing is recorded */
-    struct str session;  /* names this client in the log */
+    struct audit *audit;     /* NULL: nothing is recorded */
+    struct metrics *metrics; /* NULL: nothing is counted */
+    struct str session;      /* names this client in the log */
     /* One of another client that knows the same tools: what has no state is its work,
      * and only the shell is this one's own.  It lives longer.  NULL: none. */
     struct dispatch *commons;
@@ -38,6 +40,9 @@ struct dispatch *dispatch_create(const struct dispatch_config *config);
 /* Start the processes that the first calls need, so that these find them ready; but no
  * shell of a client that has a `commons`, since there may be many who never use it. */
 void dispatch_warm(struct dispatch *d);
+
+/* Fill in what works for all clients: `files`, `python`.  Others are left alone. */
+void dispatch_look(const struct dispatch *d, struct metrics_gauges *now);
 
 /* As run_python_renew(); nothing if that tool is not offered. */
 void dispatch_renew_python(struct dispatch *d);

@@ -116,7 +116,7 @@ static void add_block(struct parts *p, const json_t *block)
 }
 
 /* Of a long text only what may be shown of it is looked at. */
-static void write_foreign(struct str text, struct buf *out)
+static uint64_t write_foreign(struct str text, struct buf *out)
 {
     const struct report_style style = {
         .what = "result", .raw = true, .tail_chars = REPORT_DATA_TAIL_CHARS
@@ -128,7 +128,7 @@ static void write_foreign(struct str text, struct buf *out)
     stream.tail = str_from(rest, dropped.len);
     stream.dropped = dropped.len;
     stream.dropped_lines = str_count(dropped, '\n');
-    report_stream(&stream, &style, out);
+    return report_stream(&stream, &style, out);
 }
 
 static void write_notes(const struct parts *p, struct buf *out)
@@ -141,7 +141,7 @@ static void write_notes(const struct parts *p, struct buf *out)
     buf_add(out, str_sub(notes, 0, notes.len - 1)); /* the last newline */
 }
 
-void mcp_reply_write(const json_t *result, struct buf *text, json_t **images)
+uint64_t mcp_reply_write(const json_t *result, struct buf *text, json_t **images)
 {
     struct parts p = { BUF(MAX_TEXT), BUF((size_t)1 << 20), json_array() };
     const json_t *content = json_object_get(result, "content"), *block;
@@ -154,11 +154,12 @@ void mcp_reply_write(const json_t *result, struct buf *text, json_t **images)
     *images = images_choose(p.images, &p.notes);
     if (!p.text.len && !p.notes.len && !*images)
         buf_add(&p.notes, STR("[paddock: the tool answered without any content]\n"));
-    write_foreign(buf_str(&p.text), text);
+    uint64_t cut = write_foreign(buf_str(&p.text), text);
     write_notes(&p, text);
     buf_finish(&p.text);
     buf_finish(&p.notes);
     json_decref(p.images);
+    return cut;
 }
 
 /* As a literal of JSON, so that it is seen where it ends. */
@@ -188,7 +189,7 @@ static void list_tool(const json_t *tool, struct buf *out)
     buf_addc(out, '\n');
 }
 
-void mcp_reply_list(struct str server, const json_t *tools, struct buf *text)
+uint64_t mcp_reply_list(struct str server, const json_t *tools, struct buf *text)
 {
     auto_buf list = BUF(MAX_TEXT);
     const json_t *tool;
@@ -197,7 +198,7 @@ void mcp_reply_list(struct str server, const json_t *tools, struct buf *text)
         buf_addf(text,
                 "The MCP server '%.*s' has no tool that the policy lets be called.",
                 STR_ARG(server));
-        return;
+        return 0;
     }
     buf_addf(text,
             "Tools of the MCP server '%.*s' that the policy lets be called. What stands "
@@ -205,5 +206,5 @@ void mcp_reply_list(struct str server, const json_t *tools, struct buf *text)
             STR_ARG(server));
     json_array_foreach (tools, i, tool)
         list_tool(tool, &list);
-    write_foreign(buf_str(&list), text);
+    return write_foreign(buf_str(&list), text);
 }

@@ -18,11 +18,12 @@
 /*
  * Append the text of a tool's result: its text blocks and text resources; without these
  * its structured content.  `*images` becomes a new array [{"mime", "data"}], or NULL.
+ * Both functions return how many bytes are left out, because the text was too long.
  */
-void mcp_reply_write(const json_t *result, struct buf *text, json_t **images);
+uint64_t mcp_reply_write(const json_t *result, struct buf *text, json_t **images);
 
 /* Append a list of tools: the name of each, what it says of itself and what it takes, as
  * quoted data. */
-void mcp_reply_list(struct str server, const json_t *tools, struct buf *text);
+uint64_t mcp_reply_list(struct str server, const json_t *tools, struct buf *text);
 
 #endif

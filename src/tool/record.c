@@ -30,27 +30,72 @@ static void record_events(struct audit *a, const json_t *events)
         record_event(a, json_array_get(events, i));
 }
 
-void record_noted_call(struct audit *a, struct audit_call *call, const json_t *notes)
+static enum metrics_outcome outcome_of(const struct audit_call *call, bool timed_out)
+{
+    if (timed_out)
+        return METRICS_TIMEOUT;
+    if (!strcmp(call->decision, "deny"))
+        return METRICS_REFUSED;
+    return call->is_error ? METRICS_ERROR : METRICS_OK;
+}
+
+/* A call that was done. */
+static void record(const struct recorder *to, const struct audit_call *call,
+        bool timed_out, uint64_t cut_bytes)
+{
+    const struct metrics_call counted = { .tool = call->tool,
+        .outcome = outcome_of(call, timed_out),
+        .has_run = true,
+        .duration_us = call->duration_us,
+        .rule = call->rule,
+        .cut_bytes = cut_bytes };
+    metrics_call(to->metrics, &counted);
+    audit_call(to->audit, call);
+}
+
+/* A number of an outside text. */
+static uint64_t count_at(const json_t *object, const char *key)
+{
+    json_int_t n = json_integer_value(json_object_get(object, key));
+    return n > 0 ? (uint64_t)n : 0;
+}
+
+static void take_notes(
+        const struct recorder *to, struct audit_call *call, const json_t *notes)
 {
     const json_t *writes = json_object_get(notes, "writes");
     call->decision = decision_of(notes);
     call->rule = json_get_str(notes, "rule", STR(""));
     call->writes = json_is_array(writes) ? writes : NULL;
-    json_int_t more = json_integer_value(json_object_get(notes, "writes_left_out"));
-    call->writes_left_out = more > 0 ? (uint64_t)more : 0;
-    record_events(a, json_object_get(notes, "events"));
-    audit_call(a, call);
+    call->writes_left_out = count_at(notes, "writes_left_out");
+    record_events(to->audit, json_object_get(notes, "events"));
 }
 
-void record_worker_call(struct audit *a, struct audit_call *call, struct str notes)
+void record_worker_call(
+        const struct recorder *to, struct audit_call *call, struct str notes)
 {
     struct error err;
     json_auto_t *json = NULL;
-    if (!a)
+    if (!to->audit && !to->metrics)
         return;
-    if (notes.len && !json_parse(notes, &json, &err))
+    if (!notes.len) {
+        call->decision = "allow";
+        call->rule = STR("");
+        record(to, call, false, 0);
+        return;
+    }
+    if (!json_parse(notes, &json, &err))
         json = NULL;
-    record_noted_call(a, call, json);
+    take_notes(to, call, json);
+    record(to, call, json_is_true(json_object_get(json, "timed_out")),
+            count_at(json, "cut"));
+}
+
+void record_snippet_call(const struct recorder *to, struct audit_call *call,
+        const struct snippet_outcome *outcome)
+{
+    take_notes(to, call, outcome->notes);
+    record(to, call, outcome->timed_out, outcome->cut_bytes);
 }
 
 /* The word of the object that is among these, or the last of them. */
@@ -78,39 +123,49 @@ void record_python_event(struct audit *a, const json_t *event)
     audit_event(a, &e);
 }
 
-void record_shell_call(
-        struct audit *a, struct audit_call *call, const struct shell_outcome *outcome)
+void record_shell_call(const struct recorder *to, struct audit_call *call,
+        const struct shell_outcome *outcome)
 {
     call->decision = outcome->refused ? "deny" : "allow";
     call->rule = outcome->rule;
     call->exit_status = outcome->exit_status == SHELL_NO_STATUS ? AUDIT_NO_EXIT
                                                                 : outcome->exit_status;
-    audit_call(a, call);
+    record(to, call, outcome->timed_out, outcome->cut_bytes);
 }
 
-void record_mcp_call(
-        struct audit *a, struct audit_call *call, const struct mcp_outcome *outcome)
+void record_mcp_call(const struct recorder *to, struct audit_call *call,
+        const struct mcp_outcome *outcome)
 {
     call->decision = outcome->refused ? "deny" : "allow";
     call->rule = outcome->rule;
-    audit_call(a, call);
+    record(to, call, outcome->timed_out, outcome->cut_bytes);
 }
 
-void record_refused_call(struct audit *a, struct audit_call *call, struct str rule)
+void record_refused_call(
+        const struct recorder *to, struct audit_call *call, struct str why)
 {
+    /* No rule of the policy: it does not fit the schema, or there are too many. */
+    metrics_call(to->metrics,
+            &(struct metrics_call){
+                    .tool = call->tool, .outcome = METRICS_ERROR, .rule = STR("") });
     call->decision = "deny";
-    call->rule = rule;
+    call->rule = why;
     call->is_error = true;
     call->exit_status = AUDIT_NO_EXIT;
-    audit_call(a, call);
+    audit_call(to->audit, call);
 }
 
-void record_cancelled_call(struct audit *a, struct audit_call *call)
+void record_cancelled_call(const struct recorder *to, struct audit_call *call)
 {
+    metrics_call(to->metrics, &(struct metrics_call){ .tool = call->tool,
+                                      .outcome = METRICS_CANCELLED,
+                                      .has_run = true,
+                                      .duration_us = call->duration_us,
+                                      .rule = STR("") });
     call->decision = "allow";
     call->rule = STR("");
     call->is_error = true;
     call->cancelled = true;
     call->exit_status = AUDIT_NO_EXIT;
-    audit_call(a, call);
+    audit_call(to->audit, call);
 }

@@ -77,7 +77,7 @@ static void write_gap(const struct gap *gap, const char *what, struct buf *out)
             what, (unsigned long long)gap->lines, (unsigned long long)gap->bytes);
 }
 
-static void write_cut(struct str head, struct str tail, struct gap gap,
+static uint64_t write_cut(struct str head, struct str tail, struct gap gap,
         const struct report_style *style, struct buf *out)
 {
     size_t head_chars = REPORT_MAX_CHARS - style->tail_chars;
@@ -89,10 +89,11 @@ static void write_cut(struct str head, struct str tail, struct gap gap,
     add_text(shown_head, out);
     write_gap(&gap, style->what, out);
     add_text(shown_tail, out);
+    return gap.bytes;
 }
 
 /* All of it is here, in two pieces at most. */
-static void report_whole(const struct command_stream *stream,
+static uint64_t report_whole(const struct command_stream *stream,
         const struct report_style *style, struct buf *out)
 {
     auto_buf bytes = BUF(stream->head.len + stream->tail.len + 1);
@@ -103,24 +104,23 @@ static void report_whole(const struct command_stream *stream,
     struct str all = buf_str(&text);
     if (utf8_cost(all) <= REPORT_MAX_CHARS) {
         add_text(all, out);
-        return;
+        return 0;
     }
     size_t half = utf8_cost_offset(all, REPORT_MAX_CHARS - style->tail_chars);
-    write_cut(str_sub(all, 0, half), str_from(all, half), (struct gap){ 0 }, style, out);
+    return write_cut(
+            str_sub(all, 0, half), str_from(all, half), (struct gap){ 0 }, style, out);
 }
 
-void report_stream(const struct command_stream *stream, const struct report_style *style,
-        struct buf *out)
+uint64_t report_stream(const struct command_stream *stream,
+        const struct report_style *style, struct buf *out)
 {
-    if (!stream->dropped) {
-        report_whole(stream, style, out);
-        return;
-    }
+    if (!stream->dropped)
+        return report_whole(stream, style, out);
     auto_buf head = BUF(stream->head.len * 3 + 1), tail = BUF(stream->tail.len * 3 + 1);
     clean_text(without_cut_end(stream->head), style->raw, &head);
     clean_text(without_cut_start(stream->tail), style->raw, &tail);
     const struct gap gap = { stream->dropped, stream->dropped_lines };
-    write_cut(buf_str(&head), buf_str(&tail), gap, style, out);
+    return write_cut(buf_str(&head), buf_str(&tail), gap, style, out);
 }
 
 static void add_section(const char *name, struct str text, struct buf *out)

@@ -34,9 +34,9 @@ struct report_style {
 };
 
 /* Append a stream as text, cut if it is too long, with a note there on what is missing.
- */
-void report_stream(const struct command_stream *stream, const struct report_style *style,
-        struct buf *out);
+ * Returns how many bytes that are. */
+uint64_t report_stream(const struct command_stream *stream,
+        const struct report_style *style, struct buf *out);
 
 struct report {
     bool has_result; /* of a snippet; it may be empty */

@@ -73,12 +73,12 @@ static void on_called(void *user, const struct peer_result *r)
     c->outcome.is_error = true;
     switch (r->end) {
     case PEER_ANSWERED:
-        mcp_reply_write(r->result, &c->text, &images);
+        c->outcome.cut_bytes = mcp_reply_write(r->result, &c->text, &images);
         c->outcome.is_error = json_is_true(json_object_get(r->result, "isError"));
         add_note(c, r->text);
         break;
     case PEER_LISTED:
-        mcp_reply_list(str_of(c->server), r->result, &c->text);
+        c->outcome.cut_bytes = mcp_reply_list(str_of(c->server), r->result, &c->text);
         c->outcome.is_error = false;
         add_note(c, r->text);
         break;
@@ -89,6 +89,7 @@ static void on_called(void *user, const struct peer_result *r)
         break;
     case PEER_FAILED:
     case PEER_TIMED_OUT:
+        c->outcome.timed_out = r->end == PEER_TIMED_OUT;
         buf_add(&c->text, r->text);
         break;
     }

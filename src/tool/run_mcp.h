@@ -26,6 +26,8 @@ struct run_mcp_config {
 struct mcp_outcome {
     bool is_error;
     bool refused; /* by the policy, and nothing was started or sent; `rule` decided */
+    bool timed_out;
+    uint64_t cut_bytes; /* left out of `text` */
     struct str rule;
     struct str text;
     const json_t *images; /* [{"mime", "data"}], checked; or NULL */

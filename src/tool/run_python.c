@@ -181,13 +181,15 @@ static bool was_kept_from_it(const struct snippet_call *c)
            json_is_true(json_object_get(c->notes, "not_run"));
 }
 
-static void write_result(const struct python_result *result, struct buf *out)
+/* How many bytes of it are left out. */
+static uint64_t write_result(const struct python_result *result, struct buf *out)
 {
     const struct report_style style = { "result", true, REPORT_DATA_TAIL_CHARS };
     const struct command_stream whole = { .head = result->result };
-    report_stream(&whole, &style, out);
+    uint64_t cut = report_stream(&whole, &style, out);
     if (result->was_cut)
         buf_add(out, STR("\n[truncated: the value's repr() is longer than this]"));
+    return cut;
 }
 
 static void write_report(
@@ -197,10 +199,10 @@ static void write_report(
                               err_style = { "stderr", false, REPORT_TAIL_CHARS };
     auto_buf value = BUF(SIZE_MAX / 8), out = BUF(SIZE_MAX / 8), err = BUF(SIZE_MAX / 8);
     if (result->has_result)
-        write_result(result, &value);
-    report_stream(&result->out, &out_style, &out);
+        c->outcome.cut_bytes = write_result(result, &value);
+    c->outcome.cut_bytes += report_stream(&result->out, &out_style, &out);
     tell_end(c, result, &err);
-    report_stream(&result->err, &err_style, &err);
+    c->outcome.cut_bytes += report_stream(&result->err, &err_style, &err);
     if (exit_code)
         snippet_modules_tell_failed(&c->modules, &err);
     tell_death(result, &err);
@@ -259,6 +261,7 @@ static void on_python_done(void *user, const struct python_result *result)
     /* A snippet that dealt with a refusal has done what it was meant to do. */
     c->outcome.is_error = !ended || (exit_code && was_kept_from_it(c));
     c->outcome.exit_status = ended ? exit_code : AUDIT_NO_EXIT;
+    c->outcome.timed_out = result->end == PYTHON_TIMED_OUT;
     answer(c);
 }
 
@@ -382,6 +385,18 @@ void run_python_warm(struct run_python *r)
     if (r->engines)
         python_warm(r->engines->python);
     start_packages(r);
+}
+
+void run_python_look(const struct run_python *r, struct census *out)
+{
+    *out = (struct census){ .working = 0 };
+    for (const struct engine *e = r->engines; e; e = e->next) {
+        struct census one;
+        python_look(e->python, &one);
+        out->working += one.working;
+        out->idle += one.idle;
+        out->waiting += one.waiting;
+    }
 }
 
 void run_python_renew(struct run_python *r)

@@ -33,6 +33,8 @@ struct run_python_config {
 struct snippet_outcome {
     bool is_error;
     int exit_status; /* AUDIT_NO_EXIT: there was none */
+    bool timed_out;
+    uint64_t cut_bytes; /* left out of `text` */
     struct str text;
     const json_t *images; /* [{"mime", "data"}], checked; or NULL */
     const json_t *notes;  /* "decision", "rule", "writes", see record.h; or NULL */
@@ -45,6 +47,9 @@ struct run_python *run_python_create(const struct run_python_config *config);
 
 /* Start the interpreter, so that the first call finds it ready. */
 void run_python_warm(struct run_python *r);
+
+/* Of all interpreters. */
+void run_python_look(const struct run_python *r, struct census *out);
 
 /* Snippets that come from now on are run by an interpreter that is told how things stand
  * now; those that run go on. */

@@ -109,11 +109,12 @@ static void tell(struct shell_call *c, const struct command_result *result)
                               err_style = { "stderr", c->raw, REPORT_TAIL_CHARS };
     auto_buf out = BUF(SIZE_MAX / 8), err = BUF(SIZE_MAX / 8);
     int code = write_end(c, result, &err);
-    report_stream(&result->out, &out_style, &out);
-    report_stream(&result->err, &err_style, &err);
+    c->outcome.cut_bytes = report_stream(&result->out, &out_style, &out);
+    c->outcome.cut_bytes += report_stream(&result->err, &err_style, &err);
     shell_notes_write(&c->plan, result, &err);
     problems_tell(result->confinement, &c->owner->problems_told);
     c->outcome.is_error = !ended;
+    c->outcome.timed_out = result->end == COMMAND_TIMED_OUT;
     c->outcome.exit_status = ended ? code : SHELL_NO_STATUS;
     c->text.max = out.len + err.len + 4096;
     const struct report report = {

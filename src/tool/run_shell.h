@@ -36,6 +36,8 @@ struct shell_outcome {
     bool refused; /* by the policy, and nothing was started; `rule` decided */
     struct str rule;
     int exit_status; /* SHELL_NO_STATUS: there was none */
+    bool timed_out;
+    uint64_t cut_bytes; /* left out of `text` */
     struct str text;
 };
 #define SHELL_NO_STATUS (-1000)

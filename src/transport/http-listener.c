@@ -43,6 +43,7 @@ struct http_listener {
     uv_loop_t *loop;
     struct MHD_Daemon *daemon;
     struct connection *connections;
+    struct http_counts counts;
     uv_poll_t poll;
     uv_timer_t turn; /* when the library wants to be run again */
     uv_timer_t tick;
@@ -149,9 +150,11 @@ static void on_connection(void *user, struct MHD_Connection *mhd, void **context
         if (c->next)
             c->next->at = &c->next;
         l->connections = c;
+        l->counts.connections++;
         enter(c, WAITING);
         return;
     }
+    l->counts.connections--;
     *c->at = c->next;
     if (c->next)
         c->next->at = c->at;
@@ -229,6 +232,7 @@ static enum MHD_Result reply(struct connection *c)
     add_headers(c, response, answer, streams);
     enum MHD_Result queued = mhd->queue_response(c->mhd, answer->status, response);
     mhd->destroy_response(response);
+    c->listener->counts.answers[answer->status - 100]++;
     enter(c, REPLYING);
     return queued;
 }
@@ -430,6 +434,11 @@ bool http_listener_open(uv_loop_t *loop, const struct http_listener_config *conf
     start_handles(l);
     *out = l;
     return true;
+}
+
+const struct http_counts *http_listener_counts(const struct http_listener *l)
+{
+    return &l->counts;
 }
 
 unsigned http_listener_port(const struct http_listener *l)

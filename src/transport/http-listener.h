@@ -27,6 +27,14 @@ struct http_listener_config {
 
 struct http_listener;
 
+#define HTTP_STATUSES 500 /* 100..599 */
+
+/* What it has done, and what there is. */
+struct http_counts {
+    uint64_t answers[HTTP_STATUSES]; /* by status - 100 */
+    unsigned connections;            /* that are open */
+};
+
 /* Listen, and serve from the loop of `server`.  ERR_UNSUPPORTED: the library is missing;
  * ERR_IO: the address cannot be used. */
 MUST_CHECK bool http_listener_open(uv_loop_t *loop,
@@ -35,6 +43,8 @@ MUST_CHECK bool http_listener_open(uv_loop_t *loop,
 
 /* The port that it listens on. */
 unsigned http_listener_port(const struct http_listener *l);
+
+const struct http_counts *http_listener_counts(const struct http_listener *l);
 
 /* Take no new connections; calls have `finish_ms` to end and are cancelled then; what is
  * answered has `flush_ms` to be sent.  Then `closed` is called, once, and the listener is

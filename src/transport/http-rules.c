@@ -140,29 +140,36 @@ static enum http_route judge_form(const struct http_head *head, struct http_refu
     return HTTP_ROUTE_MESSAGE;
 }
 
-static enum http_route judge_method(
-        const struct http_head *head, struct http_refusal *r, enum http_route *route)
+static enum http_route judge_method(const struct http_head *head, struct http_refusal *r)
 {
     struct str revision = head->fields[HTTP_REVISION];
     bool sessions = !revision.len || era_is_legacy_revision(revision);
-    *route = HTTP_ROUTE_MESSAGE;
     if (str_is(head->method, "POST"))
-        return *route;
+        return HTTP_ROUTE_MESSAGE;
     if (str_is(head->method, "DELETE") && sessions)
-        return *route = HTTP_ROUTE_END_SESSION;
+        return HTTP_ROUTE_END_SESSION;
     refuse(r, 405, "this endpoint takes POST%s",
             sessions ? ", and DELETE to end a session" : "");
     r->allow = sessions ? "POST, DELETE" : "POST";
     return HTTP_ROUTE_REFUSED;
 }
 
-static enum http_route judge_health(const struct http_head *head, struct http_refusal *r)
+static enum http_route judge_reading(
+        const struct http_head *head, struct http_refusal *r, enum http_route route)
 {
     if (str_is(head->method, "GET") || str_is(head->method, "HEAD"))
-        return HTTP_ROUTE_HEALTH;
+        return route;
     refuse(r, 405, "it can only be read");
     r->allow = "GET, HEAD";
     return HTTP_ROUTE_REFUSED;
+}
+
+static enum http_route need_token(const struct http_rules *rules,
+        const struct http_head *head, struct http_refusal *r, enum http_route route)
+{
+    if (route == HTTP_ROUTE_REFUSED || has_token(rules, head))
+        return route;
+    return refuse(r, 401, "the bearer token of --token-file is needed");
 }
 
 static enum http_route judge(const struct http_rules *rules, const struct http_head *head,
@@ -186,13 +193,12 @@ static enum http_route judge(const struct http_rules *rules, const struct http_h
                 "requests from pages of this Origin are not served: only from this "
                 "server's own and what --allow-origin names");
     if (str_is(head->path, HTTP_HEALTH))
-        return judge_health(head, r);
+        return judge_reading(head, r, HTTP_ROUTE_HEALTH);
+    if (rules->metrics && str_is(head->path, HTTP_METRICS))
+        return need_token(rules, head, r, judge_reading(head, r, HTTP_ROUTE_METRICS));
     if (!str_is(head->path, HTTP_ENDPOINT))
         return refuse(r, 404, "%s", "");
-    if (judge_method(head, r, &route) == HTTP_ROUTE_REFUSED)
-        return HTTP_ROUTE_REFUSED;
-    if (!has_token(rules, head))
-        return refuse(r, 401, "the bearer token of --token-file is needed");
+    route = need_token(rules, head, r, judge_method(head, r));
     return route == HTTP_ROUTE_MESSAGE ? judge_form(head, r) : route;
 }
 

@@ -13,6 +13,7 @@
 
 #define HTTP_ENDPOINT   "/mcp"
 #define HTTP_HEALTH     "/healthz"
+#define HTTP_METRICS    "/metrics"
 #define HTTP_MAX_BODY   ((size_t)4 << 20)
 #define HTTP_MAX_UNREAD (4 * HTTP_MAX_BODY) /* a longer body is not even skipped */
 
@@ -23,11 +24,13 @@ struct http_rules {
     const struct str *origins; /* "https://app.example.com", beside our own */
     size_t origin_count;
     struct str token; /* "": none is asked for */
+    bool metrics;     /* they are served */
 };
 
 enum http_route {
     HTTP_ROUTE_REFUSED,
     HTTP_ROUTE_HEALTH,
+    HTTP_ROUTE_METRICS,
     HTTP_ROUTE_END_SESSION, /* DELETE */
     HTTP_ROUTE_MESSAGE,     /* POST: the body decides */
 };

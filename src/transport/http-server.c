@@ -464,6 +464,12 @@ static void run_health(struct http_exchange *x)
     set_answer(x, 200, "application/json");
 }
 
+static void run_metrics(struct http_exchange *x)
+{
+    const struct http_server_config *config = &x->server->config;
+    set_answer(x, 200, config->metrics(config->user, &x->answer.body));
+}
+
 void http_exchange_run(struct http_exchange *x)
 {
     if (x->route != HTTP_ROUTE_REFUSED && x->server->refuses) {
@@ -477,6 +483,9 @@ void http_exchange_run(struct http_exchange *x)
         break;
     case HTTP_ROUTE_HEALTH:
         run_health(x);
+        break;
+    case HTTP_ROUTE_METRICS:
+        run_metrics(x);
         break;
     case HTTP_ROUTE_END_SESSION:
         run_end_session(x);
@@ -554,6 +563,11 @@ void http_exchange_close(struct http_exchange *x)
 void http_server_refuse_all(struct http_server *s)
 {
     s->refuses = true;
+}
+
+size_t http_server_sessions(const struct http_server *s)
+{
+    return s->sessions.count;
 }
 
 bool http_server_is_busy(const struct http_server *s)

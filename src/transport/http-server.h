@@ -30,6 +30,9 @@ struct http_server_config {
     size_t max_bodies;     /* bytes of all bodies that are held at once */
     struct http_client (*open)(void *user); /* a new client, without any state */
     void (*close)(void *user, struct http_client client);
+    /* Append the counters, and return their media type; asked only if the rules have them
+     * served. */
+    const char *(*metrics)(void *user, struct buf *out);
     void *user;
 };
 
@@ -49,6 +52,9 @@ bool http_server_is_busy(const struct http_server *s);
 
 /* Every exchange is closed by then. */
 void http_server_destroy(struct http_server *s);
+
+/* Clients that have a session. */
+size_t http_server_sessions(const struct http_server *s);
 
 /* To be called about once a second: ends idle sessions, keeps silent streams alive. */
 void http_server_tick(struct http_server *s);

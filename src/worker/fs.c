@@ -208,6 +208,7 @@ static bool run(struct worker *w, const json_t *args, struct arena *arena,
     bool is_error = tool(&fs);
     vfs_set_budget(w->vfs, NULL);
     alarm_stop();
+    w->notes.timed_out = fs.budget.stop == BUDGET_TIME;
     return is_error;
 }
 

@@ -170,6 +170,8 @@ void notes_finish(struct notes *n)
 
 void notes_begin(struct notes *n)
 {
+    n->cut_bytes = 0;
+    n->timed_out = false;
     if (!n->active)
         return;
     notes_finish(n);
@@ -208,6 +210,10 @@ void notes_write(const struct notes *n, struct buf *out)
         json_object_set_new(object, "writes_left_out", json_integer(n->writes_left_out));
     if (json_array_size(n->event_list))
         json_object_set(object, "events", n->event_list);
+    if (n->cut_bytes)
+        json_object_set_new(object, "cut", json_integer((json_int_t)n->cut_bytes));
+    if (n->timed_out)
+        json_object_set_new(object, "timed_out", json_true());
     if (json_object_size(object))
         json_write(object, out);
 }

@@ -4,10 +4,12 @@
  *
  *   {"decision":"deny","rule":"[filesystem.guards] ... (FILE:LINE)",
  *    "writes":[{"path":"/w/a","op":"replace","before":"sha256...","after":"..."}],
- *    "writes_left_out":3,
+ *    "writes_left_out":3,"cut":1200,"timed_out":true,
  *    "events":[{"event":"open","decision":"allow","detail":"/w/a mode='r'"}]}
  *
- * Every member is optional.  Paths that are no text are shown with U+FFFD.
+ * Every member is optional.  "cut": bytes of the reply that were left out, since it
+ * was too long.  "timed_out": the call was stopped, its time was up.  Paths that are no
+ * text are shown with U+FFFD.
  */
 #ifndef WORKER_NOTES_H
 #define WORKER_NOTES_H
@@ -22,6 +24,8 @@ struct notes {
     json_t *write_list, *event_list;
     size_t write_bytes; /* of the paths in write_list */
     json_int_t writes_left_out;
+    uint64_t cut_bytes;
+    bool timed_out;
     char *rule;      /* by which a program was refused, or NULL */
     char before[65]; /* of the file that is being replaced, or "" */
 };

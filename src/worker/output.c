@@ -50,6 +50,7 @@ static void drop_front(struct output *o, size_t keep)
         return;
     size_t left = utf8_cost_tail(rest, keep);
     struct str gone = str_sub(rest, 0, rest.len - left);
+    o->dropped_bytes += gone.len;
     o->dropped_chars += utf8_count(gone);
     o->dropped_lines += count_lines(gone);
     memmove(o->rest.data, o->rest.data + gone.len, left);

@@ -20,8 +20,9 @@ struct output {
     struct buf rest; /* what came after; its front is dropped from time to time */
     size_t head_cost, rest_cost;
     bool head_full;
-    uint64_t dropped_chars, dropped_lines; /* from the front of `rest` */
-    char partial[4];                       /* a character that has not come whole yet */
+    /* From the front of `rest`. */
+    uint64_t dropped_bytes, dropped_chars, dropped_lines;
+    char partial[4]; /* a character that has not come whole yet */
     size_t partial_len;
 };
 

@@ -52,6 +52,7 @@ static int run_captured(struct worker *w, struct str command, struct capture *ca
     alarm_start(limits.timeout_ms);
     int status = shell_run(w->shell, command, &limits, w->alarm, in, out, out, &exited);
     alarm_stop();
+    w->notes.timed_out = *w->alarm == BUDGET_TIME;
     notes_refused(&w->notes, door_rule(w->door));
     door_end_call(w->door);
     stream_unref(in);
@@ -85,6 +86,7 @@ bool worker_run(struct worker *w, const json_t *args, struct arena *arena UNUSED
     int status = run_captured(w, json_str(json_object_get(args, "command")), &capture);
     tell_refusal(w, status, &capture);
     output_write(&capture.output, status, text);
+    w->notes.cut_bytes = capture.output.dropped_bytes;
     output_finish(&capture.output);
     return false; /* a command that fails is an answer, not an error of the tool */
 }

@@ -37,7 +37,8 @@ static struct http_head read_head(const char *text)
 
 struct head_case {
     const char *head;
-    unsigned status; /* 0: the body decides; 1: health; 2: the end of a session */
+    /* 0: the body decides; 1: health; 2: the end of a session; 3: counters */
+    unsigned status;
 };
 
 static unsigned judge(const struct http_rules *r, const char *text, bool *at_once)
@@ -51,6 +52,8 @@ static unsigned judge(const struct http_rules *r, const char *text, bool *at_onc
         return 1;
     case HTTP_ROUTE_END_SESSION:
         return 2;
+    case HTTP_ROUTE_METRICS:
+        return 3;
     case HTTP_ROUTE_MESSAGE:
         return 0;
     case HTTP_ROUTE_REFUSED:
@@ -114,6 +117,7 @@ static const struct head_case heads[] = {
     { "GET /healthz\n" H, 1 },
     { "HEAD /healthz\n" H, 1 },
     { "POST /healthz\n" H, 405 },
+    { "GET /metrics\n" H, 404 }, /* nobody asked for them */
     /* 4: method */
     { "GET /mcp\n" H, 405 },
     { "PUT /mcp\n" H J, 405 },
@@ -204,6 +208,34 @@ static void test_token(void **state UNUSED)
         if (status != cases[i].status)
             fail_msg("%s: %u, not %u", cases[i].head, status, cases[i].status);
     }
+}
+
+static void test_metrics(void **state UNUSED)
+{
+    static const struct head_case cases[] = {
+        { "GET /metrics\n" H, 401 },
+        { "GET /metrics\n" H "Authorization: Bearer x\n", 401 },
+        { "GET /metrics\n" H "Authorization: Bearer " TOKEN "\n", 3 },
+        { "HEAD /metrics\n" H "Authorization: Bearer " TOKEN "\n", 3 },
+        { "POST /metrics\n" H, 405 },
+        { "OPTIONS /metrics\n" H, 405 },
+        { "GET /metrics/\n" H, 404 },
+        { "GET /metrics\nHost: evil.com\nAuthorization: Bearer " TOKEN "\n", 403 },
+        { "GET /metrics\n" H "Origin: http://evil.com\nAuthorization: Bearer " TOKEN "\n",
+                403 },
+        { "GET /metrics\n" H "Content-Length: 1\nContent-Length: 1\n", 400 },
+    };
+    struct http_rules r = rules(true);
+    r.metrics = true;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        bool at_once;
+        unsigned status = judge(&r, cases[i].head, &at_once);
+        if (status != cases[i].status)
+            fail_msg("%s: %u, not %u", cases[i].head, status, cases[i].status);
+    }
+    r.token = STR("");
+    bool at_once;
+    assert_int_equal(judge(&r, "GET /metrics\n" H, &at_once), 3);
 }
 
 /* Whose body is waited for, and whose connection is closed. */
@@ -379,6 +411,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_heads),
         cmocka_unit_test(test_token),
+        cmocka_unit_test(test_metrics),
         cmocka_unit_test(test_at_once),
         cmocka_unit_test(test_messages),
         cmocka_unit_test(test_parts),

@@ -26,6 +26,7 @@ struct audit {
     struct path_policy *paths;      /* where agents may write */
     struct logfile *calls, *events; /* NULL: that log is off */
     uint64_t lost;                  /* records since the last that was written */
+    uint64_t failures;              /* records that were lost since the start */
     char debug_path[];
 };
 
@@ -254,7 +255,14 @@ void audit_call(struct audit *a, const struct audit_call *call)
     auto_buf line = BUF(MAX_LINE);
     write_call(a, call, &line);
     assert(!line.full); /* its parts have ceilings */
-    a->lost = logfile_append(a->calls, buf_str(&line)) ? 0 : a->lost + 1;
+    bool written = logfile_append(a->calls, buf_str(&line));
+    a->lost = written ? 0 : a->lost + 1;
+    a->failures += !written;
+}
+
+uint64_t audit_failures(const struct audit *a)
+{
+    return a ? a->failures : 0;
 }
 
 /* The line of [audit] about an event: its name exactly, or the first prefix. */

@@ -43,6 +43,9 @@ void audit_close(struct audit *a); /* NULL is fine, for all functions here */
 
 bool audit_wants_events(const struct audit *a); /* the debug log is on */
 
+/* How many calls could not be written to the audit log since it was opened. */
+uint64_t audit_failures(const struct audit *a);
+
 #define AUDIT_NO_EXIT (-1000)
 
 struct audit_call {
