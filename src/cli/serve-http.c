@@ -32,7 +32,7 @@ struct client_name {
     char text[48];
 };
 
-static struct http_client on_open(void *user)
+static struct http_client on_open(void *user, struct str peer, bool has_session)
 {
     struct serve_http *s = user;
     struct client_name *name = xcalloc(1, sizeof(*name));
@@ -40,6 +40,8 @@ static struct http_client on_open(void *user)
             (unsigned long long)++s->clients);
     struct dispatch_config config = s->parts.dispatch;
     config.session = str_of(name->text);
+    config.address = peer;
+    config.has_line = has_session;
     config.commons = s->commons;
     config.shells = &s->shells;
     config.metrics = s->metrics;
@@ -116,6 +118,7 @@ static void open_server(struct serve_http *s, const struct serve_config *config,
     s->metrics = o->metrics ? metrics_create() : NULL;
     commons.metrics = s->metrics;
     commons.session = str_of(arena_printf(arena, "http-%d", getpid()));
+    commons.is_shared = true;
     s->commons = dispatch_create(&commons);
     const struct http_server_config server = { .loop = &s->parts.loop,
         .rules = { .hosts = o->hosts,
@@ -139,10 +142,12 @@ static void open_server(struct serve_http *s, const struct serve_config *config,
 static bool open_listener(struct serve_http *s, const struct http_options *o,
         const struct http_settings *settings, struct error *err)
 {
+    unsigned most = connection_limit(o);
     const struct http_listener_config listener = { .address = &settings->address,
         .tls_cert = settings->tls_cert,
         .tls_key = settings->tls_key,
-        .max_connections = connection_limit(o),
+        .max_connections = most,
+        .max_of_address = most - most / 4, /* so that nobody keeps all others out */
         .request_ms = o->request_s * 1000,
         .closed = on_closed,
         .user = s };

@@ -30,6 +30,7 @@ struct peer_call {
     uv_timer_t timer;           /* for the time limit, or the end that is known */
     uint64_t started;           /* ns */
     unsigned timeout_ms;
+    bool is_nested;
     char *server, *tool, *trace;
     struct buf arguments; /* JSON */
     enum peer_end end;
@@ -45,7 +46,7 @@ struct peers {
     struct idle *idle; /* the one that was used last is first */
     uv_timer_t sweep;
     struct peer_call *calls;
-    size_t count;
+    size_t count, nested;
     bool change_told; /* of definitions */
 };
 
@@ -61,6 +62,12 @@ static void on_timer_closed(uv_handle_t *handle)
     free(c);
 }
 
+/* Snippets take no place from those who wait for theirs (session/turns.h). */
+static size_t *counter(struct peers *p, bool is_nested)
+{
+    return is_nested ? &p->nested : &p->count;
+}
+
 /* Take it off the list; it is freed by the loop. */
 static void forget(struct peer_call *c)
 {
@@ -68,7 +75,7 @@ static void forget(struct peer_call *c)
     while (*at != c)
         at = &(*at)->next;
     *at = c->next;
-    c->owner->count--;
+    *counter(c->owner, c->is_nested) -= 1;
     uv_close((uv_handle_t *)&c->timer, on_timer_closed);
 }
 
@@ -402,6 +409,7 @@ static struct peer_call *create_call(
         .owner = p,
         .started = uv_hrtime(),
         .timeout_ms = r->timeout_ms,
+        .is_nested = r->is_nested,
         .server = str_copy(r->server),
         .tool = str_copy(r->tool),
         .trace = str_copy(r->trace),
@@ -413,18 +421,19 @@ static struct peer_call *create_call(
     uv_timer_init(p->config.loop, &c->timer);
     c->timer.data = c;
     p->calls = c;
-    p->count++;
+    *counter(p, r->is_nested) += 1;
     return c;
 }
 
 bool peers_call(struct peers *p, const struct peer_request *request, peer_done_fn *done,
         void *user, struct peer_call **out, struct error *err)
 {
-    if (p->count >= PEERS_MAX_CALLS)
+    size_t most = request->is_nested ? PEERS_MAX_NESTED : PEERS_MAX_CALLS;
+    if (*counter(p, request->is_nested) >= most)
         return error_set(err, ERR_LIMIT,
-                "%d calls of MCP servers are running, and more at once are not allowed; "
+                "%zu calls of MCP servers are running, and more at once are not allowed; "
                 "wait for one to end",
-                PEERS_MAX_CALLS);
+                most);
     struct peer_call *c = create_call(p, request, done, user);
     if (prepare(c, request))
         connect_and_ask(c);

@@ -15,6 +15,7 @@
 #include <uv.h>
 
 #define PEERS_MAX_CALLS  16                 /* at once; more are refused */
+#define PEERS_MAX_NESTED 32                 /* beside these, from within other calls */
 #define PEERS_MAX_IDLE   4                  /* connections to a server that are kept */
 #define PEER_MAX_MESSAGE ((size_t)10 << 20) /* bytes of a line */
 
@@ -39,6 +40,7 @@ struct peer_request {
     const json_t *arguments; /* an object, or NULL: {} */
     unsigned timeout_ms;     /* of all of it, the start included */
     struct str trace;        /* the client's traceparent, or "" */
+    bool is_nested;          /* a snippet makes it, and not a client */
 };
 
 enum peer_end {

@@ -250,7 +250,8 @@ bool call_start(const struct request *r, struct rpc_fault *fault)
     const json_t *meta = json_object_get(params, "_meta");
     const struct dispatch_request request = { .tool = json_str(name),
         .args = args,
-        .trace = json_get_str(meta, "traceparent", STR("")) };
+        .trace = json_get_str(meta, "traceparent", STR("")),
+        .bytes = r->message->raw_params.len };
     struct error err;
     if (!arguments_fit(r, schema, &request, &err) || !submit(r, &request, &err))
         reply_error(r, &err);

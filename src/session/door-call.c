@@ -197,7 +197,8 @@ static void call(struct door_call *c)
     const struct peer_request request = { .server = c->server,
         .tool = c->tool,
         .arguments = arguments,
-        .timeout_ms = time_left(c) };
+        .timeout_ms = time_left(c),
+        .is_nested = true };
     if (!c->spec.peers)
         fail(c, STR(NO_SERVERS));
     else if (!peers_call(c->spec.peers, &request, on_answered, c, &c->peer, &err))

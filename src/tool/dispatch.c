@@ -1,6 +1,7 @@
 #include "tool/dispatch.h"
 
 #include "session/pool.h"
+#include "session/turns.h"
 #include "tool/extension.h"
 #include "tool/record.h"
 
@@ -10,7 +11,8 @@ struct dispatch_call {
     struct dispatch_call *next;
     struct dispatch *dispatch;
     enum tool_place place;
-    union {
+    struct turn turn;
+    union { /* none of it while it waits for its turn */
         struct session_call *shell;
         struct pool_call *pool;
         struct shell_call *command;
@@ -20,16 +22,17 @@ struct dispatch_call {
     } work;
     dispatch_done_fn *done;
     void *user;
-    /* For the log. */
     json_t *args;
     char *tool, *trace;
-    uint64_t started; /* ns */
+    uint64_t started; /* ns; when it came, as long as it waits for its turn */
 };
 
 struct dispatch {
     struct dispatch_config config;
     struct session *shell; /* NULL: no tool needs it */
-    /* The same; these four may be those of the commons. */
+    struct turns_client *client;
+    /* The same; these five may be those of the commons. */
+    struct turns *turns;
     struct pool *pool;
     struct run_shell *commands;
     struct run_python *python;
@@ -40,6 +43,7 @@ struct dispatch {
 
 static void take_off(struct dispatch_call *c)
 {
+    turns_end(&c->turn);
     struct dispatch_call **at = &c->dispatch->calls;
     while (*at != c)
         at = &(*at)->next;
@@ -92,17 +96,19 @@ static void on_worker_done(void *user, bool is_error, struct str text, struct st
 }
 
 /* To the shell or to the pool: both take the arguments as JSON. */
-static bool give_to_worker(
-        struct dispatch_call *c, const struct dispatch_request *r, struct error *err)
+static bool give_to_worker(struct dispatch_call *c, struct error *err)
 {
     struct dispatch *d = c->dispatch;
-    auto_buf text = BUF(SESSION_MAX_CALL_BYTES + 1);
-    json_write(r->args, &text);
+    auto_buf text = BUF(SESSION_MAX_CALL_BYTES);
+    json_write(c->args, &text);
+    if (text.full)
+        return error_set(err, ERR_LIMIT, "the arguments are longer than %zu bytes",
+                SESSION_MAX_CALL_BYTES);
     if (c->place == TOOL_IN_SHELL)
-        return session_call(d->shell, r->tool, buf_str(&text), on_worker_done, c,
+        return session_call(d->shell, str_of(c->tool), buf_str(&text), on_worker_done, c,
                 &c->work.shell, err);
-    return pool_call(
-            d->pool, r->tool, buf_str(&text), on_worker_done, c, &c->work.pool, err);
+    return pool_call(d->pool, str_of(c->tool), buf_str(&text), on_worker_done, c,
+            &c->work.pool, err);
 }
 
 static void on_command_done(void *user, const struct shell_outcome *outcome)
@@ -141,19 +147,18 @@ static void on_peer_done(void *user, const struct mcp_outcome *outcome)
     release(c);
 }
 
-static bool call_peer(
-        struct dispatch_call *c, const struct dispatch_request *r, struct error *err)
+static bool call_peer(struct dispatch_call *c, struct error *err)
 {
-    const struct mcp_request request = { .args = r->args, .trace = r->trace };
+    const struct mcp_request request = { .args = c->args, .trace = str_of(c->trace) };
     return run_mcp_start(
             c->dispatch->peers, &request, on_peer_done, c, &c->work.peer, err);
 }
 
-static bool give_to_program(struct dispatch_call *c, const struct dispatch_request *r)
+static bool give_to_program(struct dispatch_call *c)
 {
     struct dispatch *d = c->dispatch;
     const struct extension_call call = {
-        .loop = d->config.worker.loop, .tool = r->tool, .args = r->args, .call = c
+        .loop = d->config.worker.loop, .tool = str_of(c->tool), .args = c->args, .call = c
     };
     c->work.program = toolset_extension(d->config.tools)->start(&call);
     return true;
@@ -168,24 +173,23 @@ void dispatch_answer(struct dispatch_call *c, const struct dispatch_reply *reply
     release(c);
 }
 
-static bool hand_on(
-        struct dispatch_call *c, const struct dispatch_request *r, struct error *err)
+static bool hand_on(struct dispatch_call *c, struct error *err)
 {
     struct dispatch *d = c->dispatch;
     switch (c->place) {
     case TOOL_IN_SHELL:
     case TOOL_IN_POOL:
-        return give_to_worker(c, r, err);
+        return give_to_worker(c, err);
     case TOOL_IN_SERVER:
         return run_shell_start(
-                d->commands, r->args, on_command_done, c, &c->work.command, err);
+                d->commands, c->args, on_command_done, c, &c->work.command, err);
     case TOOL_IN_PYTHON:
         return run_python_start(
-                d->python, r->args, on_snippet_done, c, &c->work.snippet, err);
+                d->python, c->args, on_snippet_done, c, &c->work.snippet, err);
     case TOOL_IN_PEER:
-        return call_peer(c, r, err);
+        return call_peer(c, err);
     case TOOL_IN_PROGRAM:
-        return give_to_program(c, r);
+        return give_to_program(c);
     }
     return error_set(err, ERR_BUG, "nobody does the work of this tool");
 }
@@ -215,6 +219,62 @@ static enum tool_place place_of(const struct dispatch *d, struct str tool)
     return !place && toolset_extension(d->config.tools) ? TOOL_IN_PROGRAM : place;
 }
 
+/* Which turns the calls of a place wait for; a shell has a line of its own, and what a
+ * program does itself is not bounded here. */
+static bool find_kind(enum tool_place place, enum turn_kind *kind)
+{
+    switch (place) {
+    case TOOL_IN_SHELL:
+    case TOOL_IN_PROGRAM:
+        break;
+    case TOOL_IN_POOL:
+        *kind = TURN_POOL;
+        return true;
+    case TOOL_IN_SERVER:
+        *kind = TURN_COMMAND;
+        return true;
+    case TOOL_IN_PYTHON:
+        *kind = TURN_SNIPPET;
+        return true;
+    case TOOL_IN_PEER:
+        *kind = TURN_PEER;
+        return true;
+    }
+    return false;
+}
+
+static bool waits(const struct dispatch_call *c)
+{
+    return c->turn.state == TURN_WAITING;
+}
+
+/* It has waited, and begins now. */
+static void on_granted(void *user)
+{
+    struct dispatch_call *c = user;
+    struct dispatch *d = c->dispatch;
+    struct error err;
+    c->started = uv_hrtime();
+    if (hand_on(c, &err))
+        return;
+    const struct dispatch_request request = {
+        .tool = str_of(c->tool), .args = c->args, .trace = str_of(c->trace)
+    };
+    dispatch_refused(d, &request, &err);
+    answer(c, &(struct dispatch_reply){ .is_error = true, .text = str_of(err.message) });
+    release(c);
+}
+
+/* At once, or as soon as it is its turn. */
+static bool begin(struct dispatch_call *c, size_t bytes, struct error *err)
+{
+    enum turn_kind kind;
+    if (find_kind(c->place, &kind) &&
+            !turns_take(c->dispatch->client, kind, bytes, on_granted, c, &c->turn, err))
+        return false;
+    return waits(c) || hand_on(c, err);
+}
+
 bool dispatch_call(struct dispatch *d, const struct dispatch_request *request,
         dispatch_done_fn *done, void *user, struct dispatch_call **out, struct error *err)
 {
@@ -226,7 +286,7 @@ bool dispatch_call(struct dispatch *d, const struct dispatch_request *request,
         .user = user };
     d->calls = c;
     remember(c, request);
-    if (!hand_on(c, request, err)) {
+    if (!begin(c, request->bytes, err)) {
         dispatch_refused(d, request, err);
         take_off(c);
         release(c);
@@ -249,10 +309,12 @@ static void drop(struct dispatch_call *c)
 struct str dispatch_doing(const struct dispatch_call *c)
 {
     bool python = c->place == TOOL_IN_PYTHON;
+    if (waits(c))
+        return STR("waiting for its turn");
     return python ? run_python_doing(c->work.snippet) : STR("");
 }
 
-void dispatch_cancel(struct dispatch *d, struct dispatch_call *c)
+static void stop_work(struct dispatch *d, struct dispatch_call *c)
 {
     switch (c->place) {
     case TOOL_IN_SHELL:
@@ -274,6 +336,12 @@ void dispatch_cancel(struct dispatch *d, struct dispatch_call *c)
         toolset_extension(d->config.tools)->cancel(c->work.program);
         break;
     }
+}
+
+void dispatch_cancel(struct dispatch *d, struct dispatch_call *c)
+{
+    if (!waits(c))
+        stop_work(d, c);
     drop(c);
 }
 
@@ -287,6 +355,17 @@ static struct session *create_shell(const struct dispatch_config *config)
     return session_create(&shell);
 }
 
+static struct turns *create_turns(const struct dispatch_config *config)
+{
+    const struct turns_config turns = { .loop = config->worker.loop,
+        .places = { [TURN_POOL] = POOL_MAX,
+                [TURN_COMMAND] = RUN_SHELL_MAX,
+                [TURN_SNIPPET] = PYTHON_MAX_RUNS,
+                [TURN_PEER] = PEERS_MAX_CALLS },
+        .shared = config->is_shared };
+    return turns_create(&turns);
+}
+
 struct dispatch *dispatch_create(const struct dispatch_config *config)
 {
     struct dispatch *d = xcalloc(1, sizeof(*d));
@@ -296,6 +375,9 @@ struct dispatch *dispatch_create(const struct dispatch_config *config)
             commons ? &commons->problems_told : &d->problems_told;
     if (toolset_has_place(config->tools, TOOL_IN_SHELL))
         d->shell = create_shell(&d->config);
+    d->turns = commons ? commons->turns : create_turns(config);
+    d->client = turns_join(d->turns, config->address, config->has_line);
+    d->config.address = STR(""); /* it was borrowed */
     if (commons) {
         d->pool = commons->pool;
         d->commands = commons->commands;
@@ -338,10 +420,15 @@ void dispatch_renew_python(struct dispatch *d)
         run_python_renew(d->python);
 }
 
-bool dispatch_has_room(const struct dispatch *d, struct str tool)
+bool dispatch_has_room(const struct dispatch *d, struct str tool, struct error *err)
 {
-    return tool_find_place(tool) != TOOL_IN_SHELL || !d->shell ||
-           session_has_room(d->shell);
+    enum turn_kind kind;
+    enum tool_place place = tool_find_place(tool);
+    if (find_kind(place, &kind))
+        return turns_has_room(d->client, kind, 0, err);
+    return place != TOOL_IN_SHELL || !d->shell || session_has_room(d->shell) ||
+           error_set(err, ERR_LIMIT,
+                   "as many shells are running as --max-workers allows; try again");
 }
 
 /* Of those who do not end with this dispatch; `places`: a set of TOOL_IN_... */
@@ -369,5 +456,8 @@ void dispatch_destroy(struct dispatch *d)
     session_destroy(d->shell);
     while (d->calls)
         drop(d->calls);
+    turns_leave(d->client);
+    if (!d->config.commons)
+        turns_destroy(d->turns);
     free(d);
 }

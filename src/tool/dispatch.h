@@ -3,7 +3,9 @@
  * the server through its broker, an interpreter, or another MCP server.
  *
  * One dispatch is one client's.  Each tool says in the table where it goes (tool.h).  A
- * long call blocks nobody but the next one of the same shell.
+ * long call blocks nobody but the next one of the same shell; where all places for its
+ * kind of work are taken, a call waits for its turn (session/turns.h), and its time has
+ * not begun yet.
  */
 #ifndef TOOL_DISPATCH_H
 #define TOOL_DISPATCH_H
@@ -30,6 +32,9 @@ struct dispatch_config {
     struct audit *audit;     /* NULL: nothing is recorded */
     struct metrics *metrics; /* NULL: nothing is counted */
     struct str session;      /* names this client in the log */
+    struct str address;      /* from where it comes; "": there are none.  Copied */
+    bool has_line;           /* as of turns_join() */
+    bool is_shared;          /* it is the commons of others */
     /* One of another client that knows the same tools: what has no state is its work,
      * and only the shell is this one's own.  It lives longer.  NULL: none. */
     struct dispatch *commons;
@@ -62,6 +67,7 @@ struct dispatch_request {
     struct str tool;
     json_t *args;     /* passed the tool's schema */
     struct str trace; /* the client's traceparent, or "" */
+    size_t bytes;     /* what it came in, about */
 };
 
 /* `*out` is valid until `done` or dispatch_cancel().  ERR_LIMIT: too many calls wait. */
@@ -73,8 +79,10 @@ MUST_CHECK bool dispatch_call(struct dispatch *d, const struct dispatch_request 
 void dispatch_refused(struct dispatch *d, const struct dispatch_request *request,
         const struct error *err);
 
-/* Whether a call of this tool finds a process for it, or may start one. */
-bool dispatch_has_room(const struct dispatch *d, struct str tool);
+/* Whether a call of this tool would not be refused because of others.  ERR_LIMIT: it
+ * would. */
+MUST_CHECK bool dispatch_has_room(
+        const struct dispatch *d, struct str tool, struct error *err);
 
 /* What a call waits for, in words; "" if it runs. */
 struct str dispatch_doing(const struct dispatch_call *call);

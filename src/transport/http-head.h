@@ -32,6 +32,7 @@ struct http_accept {
 };
 
 struct http_head {
+    struct str peer; /* the address of who sent it, see http_peer_write() */
     struct str method, path;
     struct str fields[HTTP_FIELDS]; /* trimmed; .data NULL: absent */
     unsigned repeated;              /* a set of 1 << field */

@@ -2,6 +2,7 @@
 
 #include "base/log.h"
 #include "transport/http-mhd.h"
+#include "transport/http-peer.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -34,6 +35,7 @@ struct connection {
     bool watched;    /* `watch` has been made */
     uv_poll_t watch; /* for its end, while it is suspended */
     int fd;
+    char peer[HTTP_PEER_MAX];
 };
 
 struct http_listener {
@@ -133,25 +135,35 @@ static void on_wake(void *user)
     resume(user);
 }
 
+static struct connection *add_connection(
+        struct http_listener *l, struct MHD_Connection *mhd)
+{
+    const union MHD_ConnectionInfo *fd = l->mhd.get_connection_info(
+                                           mhd, MHD_CONNECTION_INFO_CONNECTION_FD),
+                                   *peer = l->mhd.get_connection_info(
+                                           mhd, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+    struct connection *c = xcalloc(1, sizeof(*c));
+    *c = (struct connection){ .next = l->connections,
+        .at = &l->connections,
+        .listener = l,
+        .mhd = mhd,
+        .fd = fd->connect_fd };
+    http_peer_write(peer->client_addr, c->peer);
+    if (c->next)
+        c->next->at = &c->next;
+    l->connections = c;
+    l->counts.connections++;
+    enter(c, WAITING);
+    return c;
+}
+
 static void on_connection(void *user, struct MHD_Connection *mhd, void **context,
         enum MHD_ConnectionNotificationCode what)
 {
     struct http_listener *l = user;
     struct connection *c = *context;
     if (what == MHD_CONNECTION_NOTIFY_STARTED) {
-        const union MHD_ConnectionInfo *info =
-                l->mhd.get_connection_info(mhd, MHD_CONNECTION_INFO_CONNECTION_FD);
-        c = *context = xcalloc(1, sizeof(*c));
-        *c = (struct connection){ .next = l->connections,
-            .at = &l->connections,
-            .listener = l,
-            .mhd = mhd,
-            .fd = info->connect_fd };
-        if (c->next)
-            c->next->at = &c->next;
-        l->connections = c;
-        l->counts.connections++;
-        enter(c, WAITING);
+        *context = add_connection(l, mhd);
         return;
     }
     l->counts.connections--;
@@ -239,7 +251,9 @@ static enum MHD_Result reply(struct connection *c)
 
 static enum MHD_Result begin(struct connection *c, const char *url, const char *method)
 {
-    struct http_head head = { .method = str_of(method), .path = str_of(url) };
+    struct http_head head = {
+        .peer = str_of(c->peer), .method = str_of(method), .path = str_of(url)
+    };
     c->listener->mhd.get_connection_values(c->mhd, MHD_HEADER_KIND, on_field, &head);
     c->exchange = http_exchange_open(c->listener->server, &head, on_wake, c);
     c->used = true;
@@ -390,7 +404,8 @@ static bool start_daemon(struct http_listener *l, int fd, struct error *err)
             NULL, on_request, l, MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_EXTERNAL_LOGGER,
             on_log, NULL, MHD_OPTION_NOTIFY_CONNECTION, on_connection, l,
             MHD_OPTION_NOTIFY_COMPLETED, on_completed, l, MHD_OPTION_CONNECTION_LIMIT,
-            config->max_connections, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)STALL_S,
+            config->max_connections, MHD_OPTION_PER_IP_CONNECTION_LIMIT,
+            config->max_of_address, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)STALL_S,
             MHD_OPTION_CONNECTION_MEMORY_LIMIT, MEMORY_BYTES, MHD_OPTION_ARRAY,
             config->tls_cert ? tls : plain, MHD_OPTION_END);
     return l->daemon ||

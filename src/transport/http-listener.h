@@ -19,7 +19,9 @@ struct sockaddr_storage;
 struct http_listener_config {
     const struct sockaddr_storage *address;
     const char *tls_cert, *tls_key; /* PEM; both or none */
-    unsigned max_connections;
+    /* In all, and from one address, behind which there may be a proxy with many clients:
+     * what goes beyond that is closed as soon as it is there. */
+    unsigned max_connections, max_of_address;
     unsigned request_ms; /* for a head to come, and for a body */
     void (*closed)(void *user);
     void *user;

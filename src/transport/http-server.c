@@ -249,8 +249,9 @@ static void hand_over(struct http_exchange *x, const struct http_client *client,
         .refused = refused,
         .remark = str_of(x->remark),
         .session = str_of(x->ticket) };
-    if (m->tool.len && !refused && !dispatch_has_room(client->dispatch, m->tool)) {
-        answer_busy(x, "as many shells are running as --max-workers allows; try again");
+    struct error err;
+    if (m->tool.len && !refused && !dispatch_has_room(client->dispatch, m->tool, &err)) {
+        answer_busy(x, err.message);
         return;
     }
     x->running = true;
@@ -271,7 +272,7 @@ static struct http_session *add_session(
         answer_busy(x, "as many sessions are open as --max-sessions allows; try again");
         return NULL;
     }
-    struct http_client client = s->config.open(s->config.user);
+    struct http_client client = s->config.open(s->config.user, x->head.peer, true);
     if (!http_sessions_add(&s->sessions, kind, &client, now_ms(s), &session, &err)) {
         log_line(LOG_ERROR, "%s", err.message);
         close_client(s, client);
@@ -333,7 +334,7 @@ static void run_in_session(struct http_exchange *x)
 static void run_alone(struct http_exchange *x, const struct error *refused)
 {
     struct http_server *s = x->server;
-    x->client = s->config.open(s->config.user);
+    x->client = s->config.open(s->config.user, x->head.peer, false);
     hand_over(x, &x->client, refused);
 }
 

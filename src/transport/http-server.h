@@ -28,7 +28,9 @@ struct http_server_config {
     unsigned max_sessions, session_idle_ms;
     unsigned keepalive_ms; /* so long a stream may be silent */
     size_t max_bodies;     /* bytes of all bodies that are held at once */
-    struct http_client (*open)(void *user); /* a new client, without any state */
+    /* A new client, without any state, from the address `peer`; with a session or for a
+     * single request. */
+    struct http_client (*open)(void *user, struct str peer, bool has_session);
     void (*close)(void *user, struct http_client client);
     /* Append the counters, and return their media type; asked only if the rules have them
      * served. */

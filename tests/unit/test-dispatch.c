@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define MAX_CALLS 16
+#define MAX_CALLS 64
 
 struct fixture;
 
@@ -62,7 +62,7 @@ static void open_log(struct fixture *f, struct policy *policy)
         fail_msg("%s", err.message);
 }
 
-static void open_dispatch(struct fixture *f)
+static void open_shared(struct fixture *f, bool is_shared)
 {
     *f = (struct fixture){ .arena = arena_create(), .env = { NULL } };
     struct policy *policy = arena_alloc(f->arena, sizeof(*policy));
@@ -85,8 +85,33 @@ static void open_dispatch(struct fixture *f)
                 .missing = "no interpreter" },
         .audit = f->audit,
         .session = STR("one"),
+        .is_shared = is_shared,
     };
     f->dispatch = dispatch_create(&config);
+}
+
+static void open_dispatch(struct fixture *f)
+{
+    open_shared(f, false);
+}
+
+/* One more client, with what the fixture's first one has. */
+static struct dispatch *add_client(struct fixture *f, const char *address)
+{
+    const struct dispatch_config config = {
+        .worker = { .loop = &f->loop,
+                .worker = { .path = TEST_WORKER, .env = f->env },
+                .setup = STR("{}"),
+                .timeout_ms = 5000,
+                .max_reply = 1 << 20 },
+        .tools = f->tools,
+        .audit = f->audit,
+        .session = str_of(address),
+        .address = str_of(address),
+        .has_line = true,
+        .commons = f->dispatch,
+    };
+    return dispatch_create(&config);
 }
 
 /* The log, which the caller frees; everything else is closed. */
@@ -223,14 +248,14 @@ static void test_commons(void **state UNUSED)
     struct dispatch *one = dispatch_create(&config), *other = dispatch_create(&config);
     dispatch_warm(one);
     assert_int_equal(shells.running, 0); /* nobody has used it */
-    assert_true(
-            dispatch_has_room(one, STR("run")) && dispatch_has_room(other, STR("run")));
+    assert_true(dispatch_has_room(one, STR("run"), &err) &&
+                dispatch_has_room(other, STR("run"), &err));
     f.dispatch = one;
     call(&f, "run", "echo mine");
     assert_int_equal(shells.running, 1);
-    assert_true(dispatch_has_room(one, STR("run")));
-    assert_false(dispatch_has_room(other, STR("run")));
-    assert_true(dispatch_has_room(other, STR("fs_stat")));
+    assert_true(dispatch_has_room(one, STR("run"), &err));
+    assert_false(dispatch_has_room(other, STR("run"), &err));
+    assert_true(dispatch_has_room(other, STR("fs_stat"), &err));
     wait_for(&f, 1);
     f.dispatch = other;
     struct slot *late = call(&f, "run", "echo no"); /* whoever does not ask is refused */
@@ -284,6 +309,115 @@ static void test_python(void **state UNUSED)
     }
 }
 
+static struct slot *call_by(
+        struct fixture *f, struct dispatch *d, const char *tool, const char *command)
+{
+    struct dispatch *first = f->dispatch;
+    f->dispatch = d;
+    struct slot *slot = call(f, tool, command);
+    f->dispatch = first;
+    return slot;
+}
+
+static bool is_waiting(const struct slot *slot)
+{
+    return str_is(dispatch_doing(slot->call), "waiting for its turn");
+}
+
+/* The calls of one client that hang keep no place from another; what waits can be
+ * cancelled, and goes with its client. */
+static void test_turns(void **state UNUSED)
+{
+    struct fixture f;
+    open_shared(&f, true);
+    struct dispatch *greedy = add_client(&f, "a"), *other = add_client(&f, "b");
+    struct slot *slow[10];
+    for (size_t i = 0; i < 10; i++)
+        slow[i] = call_by(&f, greedy, "fs_grep", "sleep 60000");
+    for (size_t i = 0; i < 10; i++)
+        assert_int_equal(is_waiting(slow[i]), i >= 3);
+    for (size_t i = 1; i <= 5; i++) {
+        struct slot *quick = call_by(&f, other, "fs_stat", "echo quick");
+        assert_false(is_waiting(quick));
+        wait_for(&f, i);
+        assert_string_equal(quick->text, "quick");
+    }
+    dispatch_cancel(greedy, slow[4]->call); /* one that waits... */
+    dispatch_cancel(greedy, slow[0]->call); /* ...and one that runs */
+    while (is_waiting(slow[3]))
+        uv_run(&f.loop, UV_RUN_ONCE);
+    assert_true(is_waiting(slow[5]));
+    dispatch_destroy(greedy); /* with what runs and what waits */
+    for (size_t i = 0; i < 3; i++)
+        assert_false(is_waiting(call_by(&f, other, "fs_stat", "echo again")));
+    wait_for(&f, 8);
+    for (size_t i = 0; i < 10; i++)
+        assert_false(slow[i]->answered);
+    dispatch_destroy(other);
+    json_auto_t *records = close_dispatch(&f);
+    size_t cancelled = 0;
+    for (size_t i = 0; i < json_array_size(records); i++)
+        cancelled +=
+                json_is_true(json_object_get(json_array_get(records, i), "cancelled"));
+    assert_int_equal(json_array_size(records), 18);
+    assert_int_equal(cancelled, 10);
+}
+
+/* A call that has waited and then cannot begin is answered, and the next one begins. */
+static void test_failure_after_waiting(void **state UNUSED)
+{
+    struct fixture f;
+    struct error err;
+    open_dispatch(&f);
+    for (size_t i = 0; i < 4; i++)
+        call(&f, "fs_stat", "sleep 20");
+    struct slot long_one = { .fixture = &f };
+    json_auto_t *args = json_object();
+    auto_buf big = BUF(SESSION_MAX_CALL_BYTES);
+    memset(buf_reserve(&big, SESSION_MAX_CALL_BYTES - 1), 'x',
+            SESSION_MAX_CALL_BYTES - 1);
+    big.len = SESSION_MAX_CALL_BYTES - 1;
+    json_object_set_new(args, "command", json_text(buf_str(&big)));
+    const struct dispatch_request request = { .tool = STR("fs_stat"), .args = args };
+    assert_true(dispatch_call(
+            f.dispatch, &request, on_done, &long_one, &long_one.call, &err));
+    struct slot *next = call(&f, "fs_stat", "echo next");
+    assert_true(is_waiting(&long_one) && is_waiting(next));
+    wait_for(&f, 6);
+    assert_true(long_one.is_error && strstr(long_one.text, "arguments are longer"));
+    assert_string_equal(next->text, "next");
+    json_auto_t *records = close_dispatch(&f);
+    assert_int_equal(json_array_size(records), 6);
+}
+
+/* Whoever asks first hears what dispatch_call() would say. */
+static void test_full_line(void **state UNUSED)
+{
+    struct fixture f;
+    struct error err;
+    struct slot slot = { .fixture = &f };
+    open_shared(&f, true);
+    json_auto_t *args = json_pack("{s:s}", "command", "hang");
+    const struct dispatch_request request = { .tool = STR("fs_stat"), .args = args };
+    struct dispatch *other = add_client(&f, "b");
+    size_t taken = 0;
+    while (dispatch_has_room(f.dispatch, request.tool, &err) && taken < 5000) {
+        assert_true(
+                dispatch_call(f.dispatch, &request, on_done, &slot, &slot.call, &err));
+        taken++;
+    }
+    assert_int_equal(taken, 3 + 1024);
+    assert_int_equal(err.code, ERR_LIMIT);
+    assert_false(dispatch_call(f.dispatch, &request, on_done, &slot, &slot.call, &err));
+    assert_non_null(strstr(err.message, "waiting for their turn (1024)"));
+    assert_true(dispatch_has_room(f.dispatch, STR("run_python"), &err));
+    assert_true(dispatch_has_room(other, request.tool, &err));
+    call_by(&f, other, "fs_stat", "echo fine");
+    wait_for(&f, 1);
+    dispatch_destroy(other);
+    json_decref(close_dispatch(&f));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -291,6 +425,9 @@ int main(void)
         cmocka_unit_test(test_records),
         cmocka_unit_test(test_python),
         cmocka_unit_test(test_commons),
+        cmocka_unit_test(test_turns),
+        cmocka_unit_test(test_failure_after_waiting),
+        cmocka_unit_test(test_full_line),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

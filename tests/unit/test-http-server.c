@@ -14,7 +14,8 @@ struct fixture {
     char session[HTTP_SESSION_DIGITS + 1];
 };
 
-static struct http_client on_open(void *user)
+static struct http_client on_open(
+        void *user, struct str peer UNUSED, bool has_session UNUSED)
 {
     static const char *const env[] = { NULL };
     struct fixture *f = user;

@@ -13,7 +13,8 @@ struct fixture {
     struct worker_count shells;
 };
 
-static struct http_client on_open(void *user)
+static struct http_client on_open(
+        void *user, struct str peer UNUSED, bool has_session UNUSED)
 {
     static const char *const env[] = { NULL };
     struct fixture *f = user;

@@ -281,7 +281,7 @@ static void test_limit(void **state UNUSED)
     struct fixture f;
     struct error err;
     struct peer_call *call;
-    const struct peer_request r = {
+    struct peer_request r = {
         .server = STR("box"), .tool = STR("t"), .timeout_ms = LONG_MS, .trace = STR("")
     };
     begin(&f, BOX, "tools/call=hang");
@@ -289,6 +289,13 @@ static void test_limit(void **state UNUSED)
         start(&f, "box", STR("t"), NULL, LONG_MS);
     assert_false(peers_call(f.peers, &r, on_done, &f, &call, &err));
     assert_int_equal(err.code, ERR_LIMIT);
+    r.is_nested = true;
+    for (int i = 0; i < PEERS_MAX_NESTED; i++)
+        assert_true(peers_call(f.peers, &r, on_done, &f, &call, &err));
+    r.server = STR("none");
+    assert_false(peers_call(f.peers, &r, on_done, &f, &call, &err));
+    assert_int_equal(err.code, ERR_LIMIT);
+    assert_non_null(strstr(err.message, "32 calls"));
     end(&f); /* with all of them running */
     assert_int_equal(f.answers, 0);
 }
