@@ -18,7 +18,7 @@
 struct serve_http {
     struct serve_parts parts;
     uv_signal_t watchers[SERVE_SIGNALS];
-    struct worker_count shells;
+    struct shells shells;
     struct http_ticket_key ticket_key;
     struct dispatch *commons;
     struct http_server *server;
@@ -66,8 +66,10 @@ static const char *on_metrics(void *user, struct buf *out)
         .answer_count = HTTP_STATUSES,
         .connections = http->connections,
         .sessions_open = http_server_sessions(s->server),
+        .sessions_asleep = s->shells.asleep,
         .audit_failures = audit_failures(s->parts.dispatch.audit) };
     dispatch_look(s->commons, &now);
+    places_look(s->shells.places, &now.shell);
     metrics_write(s->metrics, &now, out);
     return METRICS_TYPE;
 }
@@ -91,6 +93,7 @@ static void on_closed(void *user)
     http_server_destroy(TAKE(s->server));
     dispatch_destroy(TAKE(s->commons));
     metrics_destroy(TAKE(s->metrics));
+    places_destroy(TAKE(s->shells.places));
     serve_parts_close(&s->parts);
     serve_unwatch_signals(s->watchers);
 }
@@ -110,7 +113,9 @@ static void open_server(struct serve_http *s, const struct serve_config *config,
         const struct http_settings *settings, struct arena *arena)
 {
     const struct http_options *o = config->http;
-    s->shells = (struct worker_count){ .most = o->max_workers };
+    s->shells = (struct shells){ .places = places_create(o->max_workers, 0),
+        .save_ms = SESSION_SAVE_MS,
+        .max_states = SESSION_MAX_STATES };
     s->parts.renew = on_renew;
     s->parts.renew_user = s;
     serve_parts_open(&s->parts, config, arena);

@@ -20,7 +20,7 @@ struct package_python {
 };
 
 /* Where things are in one workspace; all absolute. */
-struct places {
+struct package_places {
     char *folder;     /* .pyddock; NULL: it is not there, or a link */
     const char *venv; /* in it */
     const char *site; /* site-packages of the venv */
@@ -53,7 +53,7 @@ struct packages {
     struct arena *arena, *paths_arena;
     const char *const *env; /* of pip */
     struct package_python python;
-    struct places places;
+    struct package_places places;
     struct package *items; /* workspace packages first, which may bring others along */
     size_t count;
     json_t *stamp;  /* as it was read, or NULL */

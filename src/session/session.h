@@ -5,26 +5,43 @@
  * call needs it, or ahead of that by session_warm().  A worker that dies costs the call
  * it was running; the next call gets a new one, and its text begins with a note that the
  * state of the shell is gone - unless the session is stateless: then there is none.
+ *
+ * Shells of many clients (`struct shells`) share a number of places for workers
+ * (places.h).  One that is idle goes to sleep when another one needs its place, or by
+ * itself after a while: its worker tells its state ("shell.save") and ends, and the next
+ * call starts one that is told it ("shell.load").  Nothing is lost by that.  Where the
+ * state cannot be saved, the shell stays awake.  A shell with many calls lets others work
+ * between two of them.
  */
 #ifndef SESSION_SESSION_H
 #define SESSION_SESSION_H
 
 #include "broker/spawn.h"
 #include "session/door.h"
+#include "session/places.h"
 
 #include <uv.h>
 
 #define SESSION_MAX_CALLS      1024 /* waiting or running */
 #define SESSION_MAX_CALL_BYTES ((size_t)64 << 20)
+#define SESSION_MAX_STATE      ((size_t)4 << 20)   /* bytes, of one shell asleep */
+#define SESSION_MAX_STATES     ((size_t)256 << 20) /* of all of them */
+#define SESSION_SAVE_MS        5000
+#define SESSION_TURN_MS        250 /* so long a shell works on, while others wait */
 
 struct session;
 struct session_call;
 
 typedef void session_idle_fn(void *user);
 
-/* How many workers there are of sessions that share this. */
-struct worker_count {
-    unsigned running, most;
+/* What shells of many clients share; outlives them. */
+struct shells {
+    struct places *places;
+    unsigned idle_ms; /* unused for so long, a shell goes to sleep; 0: only if asked to */
+    unsigned save_ms; /* a worker that saves or loads for longer is killed */
+    size_t max_states; /* bytes of saved states; beyond, shells stay awake */
+    size_t states;     /* so many there are */
+    size_t asleep;     /* shells that have some */
 };
 
 struct session_config {
@@ -39,8 +56,8 @@ struct session_config {
     bool stateless;        /* no call depends on another one: nothing is lost */
     session_idle_fn *idle; /* may be NULL: told when the last call has ended */
     void *idle_user;
-    bool *problems_told; /* shared by sessions that are alike, or NULL: problems.h */
-    struct worker_count *count; /* or NULL; a call for which there is no room fails */
+    bool *problems_told;   /* shared by sessions that are alike, or NULL: problems.h */
+    struct shells *shells; /* NULL: it shares nothing, and never sleeps */
 };
 
 /* Called once for each call that is not cancelled, from the loop.  `notes`: the JSON that
@@ -53,15 +70,18 @@ struct session *session_create(const struct session_config *config);
 /* Nothing runs and nothing waits. */
 bool session_is_idle(const struct session *s);
 
-/* Whether a call finds a worker, or there is room for one more. */
+/* Whether a call finds a worker, or there is room in the line for one. */
 bool session_has_room(const struct session *s);
+
+/* It waits in line for a worker. */
+bool session_waits(const struct session *s);
 
 /* Start the worker if there is none, so that the first call finds it ready. */
 void session_warm(struct session *s);
 
 /*
  * Queue a call; `args` is JSON.  `*out` is valid until `done` or session_cancel().
- * ERR_LIMIT: too many calls wait already.
+ * ERR_LIMIT: too many calls wait already, or too many shells.
  */
 MUST_CHECK bool session_call(struct session *s, struct str tool, struct str args,
         session_done_fn *done, void *user, struct session_call **out, struct error *err);

@@ -22,7 +22,8 @@ struct worker {
     struct buf in;
     const struct worker_events *events; /* NULL: being destroyed */
     void *user;
-    char why[160]; /* "" while there is no reason to end it */
+    char why[160];  /* "" while there is no reason to end it */
+    bool dismissed; /* its end is no news */
 };
 
 struct pending_write {
@@ -43,6 +44,12 @@ void worker_kill(struct worker *w, const char *why)
     helper_signal(&w->process, SIGKILL);
 }
 
+void worker_dismiss(struct worker *w)
+{
+    w->dismissed = true;
+    worker_kill(w, "it was not needed any more");
+}
+
 void worker_interrupt(struct worker *w)
 {
     helper_signal(&w->process, SIGUSR1);
@@ -53,7 +60,8 @@ static void report_end(struct worker *w, int status)
     char how[64];
     relay_end(TAKE(w->relay)); /* its last words come before ours */
     helper_describe_status(status, how, sizeof(how));
-    log_line(LOG_WARN, "worker %s%s%s", how, w->why[0] ? ": " : "", w->why);
+    if (!w->dismissed)
+        log_line(LOG_WARN, "worker %s%s%s", how, w->why[0] ? ": " : "", w->why);
     set_why(w, how);
     w->events->ended(w->user, w->why);
 }

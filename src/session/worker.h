@@ -35,6 +35,9 @@ void worker_interrupt(struct worker *w);
 /* End it; `why` is what `ended` will say.  Only the first reason counts. */
 void worker_kill(struct worker *w, const char *why);
 
+/* End it, since it is not needed: nothing of that is logged.  `ended` comes as ever. */
+void worker_dismiss(struct worker *w);
+
 /* Frees it; kills and reaps the process first if it runs.  No event comes any more. */
 void worker_destroy(struct worker *w);
 

@@ -308,6 +308,8 @@ static void drop(struct dispatch_call *c)
 
 struct str dispatch_doing(const struct dispatch_call *c)
 {
+    if (c->place == TOOL_IN_SHELL && session_waits(c->dispatch->shell))
+        return STR("waiting for a worker");
     bool python = c->place == TOOL_IN_PYTHON;
     if (waits(c))
         return STR("waiting for its turn");
@@ -348,7 +350,7 @@ void dispatch_cancel(struct dispatch *d, struct dispatch_call *c)
 static struct session *create_shell(const struct dispatch_config *config)
 {
     struct session_config shell = config->worker;
-    shell.count = config->shells;
+    shell.shells = config->shells;
     shell.door = config->door;
     if (shell.door)
         shell.setup = config->door_setup;
@@ -428,7 +430,8 @@ bool dispatch_has_room(const struct dispatch *d, struct str tool, struct error *
         return turns_has_room(d->client, kind, 0, err);
     return place != TOOL_IN_SHELL || !d->shell || session_has_room(d->shell) ||
            error_set(err, ERR_LIMIT,
-                   "as many shells are running as --max-workers allows; try again");
+                   "all workers are taken (--max-workers), and the line for one is full "
+                   "or would not move; try again");
 }
 
 /* Of those who do not end with this dispatch; `places`: a set of TOOL_IN_... */

@@ -24,7 +24,7 @@ struct dispatch_config {
     struct session_config worker;     /* of the pool, and of a shell without a door */
     struct door *door;                /* where the shell asks for programs; or NULL */
     struct str door_setup;            /* the shell's setup then */
-    struct worker_count *shells;      /* of all clients, or NULL */
+    struct shells *shells;            /* what those of all clients share, or NULL */
     const struct toolset *tools;      /* what is offered decides what is kept warm */
     struct run_shell_config commands; /* .launcher NULL: no commands are offered */
     struct run_python_config python;

@@ -143,6 +143,7 @@ static void add_gauges(const struct metrics_gauges *now, struct buf *out)
     begin(out, "paddock_workers", "gauge", "Worker processes.");
     add_kind("files", now->files, out);
     add_kind("python", now->python, out);
+    add_kind("shell", now->shell, out);
     begin(out, "paddock_sessions", "gauge",
             "Sessions of clients; those asleep have no process.");
     buf_addf(out,

@@ -229,7 +229,9 @@ static void test_commons(void **state UNUSED)
 {
     struct fixture f;
     struct dispatch_call *dropped = NULL;
-    struct worker_count shells = { .most = 1 };
+    struct shells shells = {
+        .places = places_create(1, 1), .save_ms = 5000, .max_states = 1 << 20
+    };
     struct error err;
     open_dispatch(&f);
     struct dispatch *commons = f.dispatch;
@@ -245,34 +247,42 @@ static void test_commons(void **state UNUSED)
         .shells = &shells,
         .commons = commons,
     };
-    struct dispatch *one = dispatch_create(&config), *other = dispatch_create(&config);
+    struct dispatch *one = dispatch_create(&config), *other = dispatch_create(&config),
+                    *last = dispatch_create(&config);
     dispatch_warm(one);
-    assert_int_equal(shells.running, 0); /* nobody has used it */
+    assert_int_equal(places_taken(shells.places), 0); /* nobody has used it */
     assert_true(dispatch_has_room(one, STR("run"), &err) &&
                 dispatch_has_room(other, STR("run"), &err));
     f.dispatch = one;
-    call(&f, "run", "echo mine");
-    assert_int_equal(shells.running, 1);
-    assert_true(dispatch_has_room(one, STR("run"), &err));
-    assert_false(dispatch_has_room(other, STR("run"), &err));
-    assert_true(dispatch_has_room(other, STR("fs_stat"), &err));
-    wait_for(&f, 1);
+    call(&f, "run", "set mine");
+    assert_int_equal(places_taken(shells.places), 1);
     f.dispatch = other;
-    struct slot *late = call(&f, "run", "echo no"); /* whoever does not ask is refused */
+    struct slot *late = call(&f, "run", "get"); /* waits for its worker */
+    assert_true(dispatch_has_room(one, STR("run"), &err) &&
+                dispatch_has_room(other, STR("run"), &err));
+    assert_false(dispatch_has_room(last, STR("run"), &err));
+    assert_true(dispatch_has_room(last, STR("fs_stat"), &err));
     call(&f, "fs_stat", "echo yes");
     wait_for(&f, 3);
-    assert_true(late->is_error && strstr(late->text, "shells run already"));
+    assert_string_equal(late->text, "nothing");
+    f.dispatch = one;
+    late = call(&f, "run", "get");
+    wait_for(&f, 4);
+    assert_string_equal(late->text, "mine");
+    f.dispatch = other;
     json_auto_t *args = json_pack("{s:s}", "command", "sleep 60000");
     const struct dispatch_request request = { .tool = STR("fs_stat"), .args = args };
     struct slot unused = { .fixture = &f };
     assert_true(dispatch_call(one, &request, on_done, &unused, &dropped, &err));
     dispatch_destroy(one); /* what it has in the common pool is stopped */
-    assert_int_equal(shells.running, 0);
+    assert_int_equal(places_taken(shells.places), 0);
     for (size_t i = 0; i < 5; i++)
         call(&f, "fs_stat", "echo shared");
-    wait_for(&f, 8);
+    wait_for(&f, 9);
     assert_false(unused.answered);
     dispatch_destroy(other);
+    dispatch_destroy(last);
+    places_destroy(shells.places);
     f.dispatch = commons;
     json_decref(close_dispatch(&f));
 }

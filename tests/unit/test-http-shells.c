@@ -10,7 +10,7 @@ struct fixture {
     struct mcp_server mcp;
     struct http_server *server;
     unsigned clients; /* that are open */
-    struct worker_count shells;
+    struct shells shells;
 };
 
 static struct http_client on_open(
@@ -45,11 +45,15 @@ static void on_wake(void *user UNUSED)
 {
 }
 
+/* So many may have a worker, and one fewer wait for one. */
 static void open_server(struct fixture *f, unsigned max_shells)
 {
     const struct toolset_config tools = { .places = TOOL_IN_SHELL };
     struct error err;
-    *f = (struct fixture){ .shells = { .most = max_shells } };
+    *f = (struct fixture){ .shells = {
+                                   .places = places_create(max_shells, max_shells - 1),
+                                   .save_ms = 5000,
+                                   .max_states = 1 << 20 } };
     uv_loop_init(&f->loop);
     assert_true(toolset_create(&tools, &f->tools, &err));
     f->mcp = (struct mcp_server){ &f->loop, "test", "1", "Be kind.", f->tools, 20 };
@@ -68,6 +72,7 @@ static void open_server(struct fixture *f, unsigned max_shells)
 static void close_server(struct fixture *f)
 {
     http_server_destroy(f->server);
+    places_destroy(f->shells.places);
     assert_int_equal(f->clients, 0);
     uv_run(&f->loop, UV_RUN_DEFAULT);
     assert_int_equal(uv_loop_close(&f->loop), 0);

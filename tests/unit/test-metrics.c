@@ -104,6 +104,7 @@ static void test_gauges(void **state UNUSED)
     struct str text = write_with(m, answers, &out);
     assert_line(text, "paddock_workers{kind=\"files\",state=\"idle\"} 5");
     assert_line(text, "paddock_workers{kind=\"python\",state=\"idle\"} 8");
+    assert_line(text, "paddock_workers{kind=\"shell\",state=\"idle\"} 2");
     assert_line(text, "paddock_sessions{state=\"open\"} 10");
     assert_line(text, "paddock_sessions{state=\"asleep\"} 11");
     assert_line(text, "paddock_waiting_calls 18");

@@ -10,6 +10,10 @@
  *   hang                       never answer, whatever is asked
  *   die N, kill N              exit with a status, die of a signal
  *   garbage, twice, big        break the protocol
+ *   set TEXT, get              keep a text from call to call; answer with it
+ * The text is the state of a shell: `shell.save` answers with it, `shell.load` sets it.
+ * Some texts are a behaviour: "no-save" fails to be saved, "die-save" and "hang-save" die
+ * and hang then, "slow-save" takes 100 ms; the same with "-load" when they are loaded.
  */
 #include "base/json.h"
 #include "base/wire.h"
@@ -23,6 +27,7 @@
 extern char **environ;
 
 static volatile sig_atomic_t interrupted;
+static char kept[256] = "nothing";
 
 static void on_interrupt(int signal UNUSED)
 {
@@ -92,6 +97,53 @@ static void die_of(int number)
     raise(number);
 }
 
+static void set_or_get(const char *command)
+{
+    if (command[0] == 's')
+        snprintf(kept, sizeof(kept), "%s", command + 4);
+    reply(false, str_of(kept));
+}
+
+/* What a text like "die-save" says of this operation. */
+static bool behaves(const char *text, const char *how, const char *operation)
+{
+    size_t len = strlen(how);
+    return !strncmp(text, how, len) && !strcmp(text + len, operation);
+}
+
+/* False: it fails. */
+static bool misbehave(const char *text, const char *operation)
+{
+    if (behaves(text, "die-", operation))
+        _exit(5);
+    while (behaves(text, "hang-", operation))
+        pause();
+    if (behaves(text, "slow-", operation))
+        usleep(100000);
+    return !behaves(text, "no-", operation);
+}
+
+static void save(void)
+{
+    auto_buf state = BUF(4096);
+    buf_addf(&state, "{\"kept\":\"%s\"}", kept);
+    if (misbehave(kept, "save"))
+        reply(false, buf_str(&state));
+    else
+        reply(true, STR("a descriptor is open"));
+}
+
+static void load(const json_t *state)
+{
+    const char *text = json_string_value(json_object_get(state, "kept"));
+    if (!text || !misbehave(text, "load")) {
+        reply(true, STR("that is no state"));
+        return;
+    }
+    snprintf(kept, sizeof(kept), "%s", text);
+    reply(false, STR(""));
+}
+
 static void run(const char *command)
 {
     long n = strchr(command, ' ') ? strtol(strchr(command, ' ') + 1, NULL, 10) : 0;
@@ -99,6 +151,8 @@ static void run(const char *command)
     buf_addf(&pid, "%d", getpid());
     if (!strncmp(command, "echo ", 5))
         reply(false, str_of(command + 5));
+    else if (!strncmp(command, "set ", 4) || !strcmp(command, "get"))
+        set_or_get(command);
     else if (!strncmp(command, "notes ", 6))
         reply_noted(false, STR("noted"), str_of(command + 6));
     else if (!strcmp(command, "pid"))
@@ -149,7 +203,12 @@ int main(void)
         if (m.kind != WIRE_CALL || m.count != 2 || !json_parse(m.fields[1], &args, &err))
             return 8;
         const char *command = json_string_value(json_object_get(args, "command"));
-        run(command ? command : "");
+        if (str_is(m.fields[0], "shell.save"))
+            save();
+        else if (str_is(m.fields[0], "shell.load"))
+            load(args);
+        else
+            run(command ? command : "");
         json_decref(args);
     }
     wire_reader_finish(&in);

@@ -1,0 +1,158 @@
+#include "session/places.h"
+
+struct line {
+    struct place *oldest, *newest;
+};
+
+struct places {
+    unsigned most, max_waiting;
+    unsigned counts[PLACE_STATES]; /* not of PLACE_NONE */
+    struct line waiting, idle;
+};
+
+struct places *places_create(unsigned most, unsigned max_waiting)
+{
+    struct places *p = xcalloc(1, sizeof(*p));
+    p->most = most;
+    p->max_waiting = max_waiting;
+    return p;
+}
+
+void places_destroy(struct places *p)
+{
+    assert(!p || (!places_taken(p) && !places_waiting(p)));
+    free(p);
+}
+
+static struct line *line_of(struct places *p, enum place_state state)
+{
+    if (state == PLACE_WAITING)
+        return &p->waiting;
+    return state == PLACE_IDLE ? &p->idle : NULL;
+}
+
+static void take_out(struct line *line, struct place *one)
+{
+    *(one->older ? &one->older->newer : &line->oldest) = one->newer;
+    *(one->newer ? &one->newer->older : &line->newest) = one->older;
+    one->older = one->newer = NULL;
+}
+
+static void add_newest(struct line *line, struct place *one)
+{
+    one->older = line->newest;
+    *(line->newest ? &line->newest->newer : &line->oldest) = one;
+    line->newest = one;
+}
+
+/* Every change of a state goes through here: counts and lines are right afterwards. */
+static void become(struct places *p, struct place *one, enum place_state state)
+{
+    struct line *from = line_of(p, one->state), *to = line_of(p, state);
+    if (from)
+        take_out(from, one);
+    if (one->state != PLACE_NONE)
+        p->counts[one->state]--;
+    one->state = state;
+    if (state != PLACE_NONE)
+        p->counts[state]++;
+    if (to)
+        add_newest(to, one);
+}
+
+/* Nothing that happens here would make a place free. */
+static bool is_held(const struct places *p)
+{
+    return p->counts[PLACE_STAYING] == p->most;
+}
+
+/* For each who waits somebody is about to leave, as far as there is somebody to ask. */
+static void settle(struct places *p)
+{
+    while (places_are_wanted(p) && p->idle.oldest) {
+        struct place *one = p->idle.oldest;
+        become(p, one, PLACE_LEAVING);
+        one->events->leave(one->user);
+    }
+    while (is_held(p) && p->waiting.oldest) {
+        struct place *one = p->waiting.oldest;
+        become(p, one, PLACE_NONE);
+        one->events->refused(one->user);
+    }
+}
+
+bool places_has_room(const struct places *p, const struct place *one)
+{
+    return one->state != PLACE_NONE || places_taken(p) < p->most ||
+           (p->counts[PLACE_WAITING] < p->max_waiting && !is_held(p));
+}
+
+bool places_take(struct places *p, struct place *one, bool *waits)
+{
+    if (!places_has_room(p, one))
+        return false;
+    bool has_one = one->state != PLACE_NONE && one->state != PLACE_WAITING;
+    if (has_one || places_taken(p) < p->most)
+        become(p, one, PLACE_WORKING);
+    else if (one->state == PLACE_NONE)
+        become(p, one, PLACE_WAITING);
+    settle(p);
+    *waits = one->state == PLACE_WAITING;
+    return true;
+}
+
+bool places_are_wanted(const struct places *p)
+{
+    return p->counts[PLACE_WAITING] > p->counts[PLACE_LEAVING];
+}
+
+void places_idle(struct places *p, struct place *one)
+{
+    assert(one->state == PLACE_WORKING);
+    become(p, one, PLACE_IDLE);
+    settle(p);
+}
+
+void places_leaving(struct places *p, struct place *one)
+{
+    assert(one->state == PLACE_WORKING || one->state == PLACE_IDLE);
+    become(p, one, PLACE_LEAVING);
+}
+
+void places_stay(struct places *p, struct place *one)
+{
+    assert(one->state == PLACE_LEAVING);
+    become(p, one, PLACE_STAYING);
+    settle(p);
+}
+
+void places_leave(struct places *p, struct place *one)
+{
+    become(p, one, PLACE_NONE);
+    struct place *next = p->waiting.oldest;
+    if (next && places_taken(p) < p->most) {
+        become(p, next, PLACE_WORKING);
+        next->events->granted(next->user);
+    }
+    settle(p);
+}
+
+unsigned places_waiting(const struct places *p)
+{
+    return p->counts[PLACE_WAITING];
+}
+
+unsigned places_taken(const struct places *p)
+{
+    return p->counts[PLACE_WORKING] + p->counts[PLACE_IDLE] + p->counts[PLACE_LEAVING] +
+           p->counts[PLACE_STAYING];
+}
+
+void places_look(const struct places *p, struct census *out)
+{
+    *out = (struct census){
+        .working = p->counts[PLACE_WORKING] + p->counts[PLACE_LEAVING],
+        .idle = p->counts[PLACE_IDLE] + p->counts[PLACE_STAYING],
+        .waiting = p->counts[PLACE_WAITING],
+    };
+}
