@@ -98,6 +98,20 @@ static bool is_folded(struct str name)
     return false;
 }
 
+static bool add_param(struct http_head *head, struct str name, struct str value)
+{
+    struct str start = STR("Mcp-Param-");
+    if (name.len <= start.len || !http_same(str_sub(name, 0, start.len), start))
+        return false;
+    if (head->param_count < HTTP_MAX_PARAMS)
+        head->params[head->param_count++] =
+                (struct http_param){ str_from(name, start.len),
+                    value.data ? http_trim(value) : STR("") };
+    else
+        head->has_more_params = true;
+    return true;
+}
+
 void http_head_add(struct http_head *head, struct str name, struct str value)
 {
     head->malformed = head->malformed || !is_token(name) || is_folded(name);
@@ -107,6 +121,8 @@ void http_head_add(struct http_head *head, struct str name, struct str value)
             add_range(head, str_cut(&value, ','));
         return;
     }
+    if (add_param(head, name, value))
+        return;
     for (size_t i = 0; i < HTTP_FIELDS; i++) {
         if (!http_same(name, str_of(names[i])))
             continue;

@@ -31,6 +31,12 @@ struct http_accept {
     bool wanted;
 };
 
+#define HTTP_MAX_PARAMS 16
+
+struct http_param {
+    struct str name, value; /* what follows "Mcp-Param-"; trimmed */
+};
+
 struct http_head {
     struct str peer; /* the address of who sent it, see http_peer_write() */
     struct str method, path;
@@ -39,6 +45,9 @@ struct http_head {
     bool has_accept;
     bool malformed; /* a name is none: blanks before the colon, a folded line */
     struct http_accept json, stream;
+    struct http_param params[HTTP_MAX_PARAMS]; /* as they came */
+    unsigned param_count;
+    bool has_more_params; /* than find room; they are not kept */
 };
 
 /* One line of the head; names without regard to case, unknown ones are skipped. */

@@ -1,15 +1,16 @@
 #include "transport/http-message.h"
 
-#include "base/utf8.h"
 #include "protocol/era.h"
 #include "protocol/mcp.h"
 #include "protocol/raw.h"
+#include "transport/http-mirror.h"
 
 #define MAX_FAULT 4096
 
 struct judging {
     const struct http_head *head;
     struct str body;
+    struct toolset *tools;
     struct http_message *out;
 };
 
@@ -25,94 +26,6 @@ static void refuse(struct judging *j, unsigned status, struct rpc_fault *fault)
     j->out->way = HTTP_WAY_REFUSED;
     j->out->status = status;
     rpc_write_fault(j->out->id, fault, &j->out->fault);
-}
-
-static int digit_of(char c)
-{
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-                                 "0123456789+/";
-    const char *at = c ? strchr(digits, c) : NULL;
-    return at ? (int)(at - digits) : -1;
-}
-
-/* Four digits, of which the last `padding` are '='. */
-static bool decode_group(const char *four, unsigned padding, struct buf *out)
-{
-    uint32_t bits = 0;
-    for (unsigned i = 0; i < 4 - padding; i++) {
-        int digit = digit_of(four[i]);
-        if (digit < 0)
-            return false;
-        bits |= (uint32_t)digit << (18 - 6 * i);
-    }
-    for (unsigned i = 0; i < 3 - padding; i++)
-        buf_addc(out, (char)(bits >> (16 - 8 * i)));
-    return true;
-}
-
-static bool decode_base64(struct str text, struct buf *out)
-{
-    if (text.len % 4)
-        return false;
-    for (size_t i = 0; i < text.len; i += 4) {
-        unsigned padding = 0;
-        if (i + 4 == text.len && text.data[i + 3] == '=')
-            padding = text.data[i + 2] == '=' ? 2 : 1;
-        if (!decode_group(text.data + i, padding, out))
-            return false;
-    }
-    return true;
-}
-
-bool http_decode_value(struct str value, struct buf *out)
-{
-    struct str prefix = STR("=?base64?"), suffix = STR("?=");
-    if (!str_starts(value, prefix) || !str_ends(value, suffix) ||
-            value.len < prefix.len + suffix.len) {
-        buf_add(out, value);
-        return true;
-    }
-    size_t len = value.len - prefix.len - suffix.len;
-    return decode_base64(str_sub(value, prefix.len, len), out) &&
-           utf8_valid(buf_str(out));
-}
-
-static bool mismatch(struct rpc_fault *fault, const char *name, const char *what)
-{
-    return rpc_fault(fault, RPC_HEADER_MISMATCH, "Header mismatch: %s %s", name, what);
-}
-
-static bool header_is(const struct http_head *head, enum http_field field,
-        const char *name, struct str wanted, struct rpc_fault *fault)
-{
-    if (!http_head_has(head, field))
-        return mismatch(fault, name, "is missing");
-    if (http_head_repeats(head, field))
-        return mismatch(fault, name, "came more than once");
-    auto_buf value = BUF(head->fields[field].len + 1);
-    bool is_name = field == HTTP_NAME;
-    if (is_name && !http_decode_value(head->fields[field], &value))
-        return mismatch(fault, name, "is no base64");
-    struct str given = is_name ? buf_str(&value) : head->fields[field];
-    return str_eq(given, wanted) || mismatch(fault, name, "differs from the body");
-}
-
-/* What the body calls by name, for methods that the header Mcp-Name goes with. */
-static const char *name_member(struct str method)
-{
-    if (str_is(method, "tools/call") || str_is(method, "prompts/get"))
-        return "name";
-    return str_is(method, "resources/read") ? "uri" : NULL;
-}
-
-static bool check_headers(const struct http_head *head, const struct rpc_message *m,
-        struct rpc_fault *fault)
-{
-    const char *member = name_member(m->method);
-    const json_t *name = member ? json_object_get(m->params, member) : NULL;
-    return header_is(head, HTTP_METHOD, "Mcp-Method", m->method, fault) &&
-           (!json_is_string(name) ||
-                   header_is(head, HTTP_NAME, "Mcp-Name", json_str(name), fault));
 }
 
 /* The shell that a call asks for; what is wrong with the arguments is told by their
@@ -131,13 +44,21 @@ static void read_session(struct judging *j, const struct rpc_message *m)
     j->out->ends_session = str_is(http_trim(command), "exit");
 }
 
+/* The schema of the tool that is called, if the head repeats arguments of it. */
+static const json_t *mirrored(const struct judging *j, const struct rpc_message *m)
+{
+    bool is_call = j->tools && str_is(m->method, "tools/call");
+    return is_call ? toolset_find_mirrored(j->tools, j->out->tool) : NULL;
+}
+
 static void judge_modern(struct judging *j, const struct rpc_message *m)
 {
     struct rpc_fault fault;
     struct str version;
     if (!era_check_envelope(m, &version, &fault) ||
-            !header_is(j->head, HTTP_REVISION, "MCP-Protocol-Version", version, &fault) ||
-            !era_check_served(version, &fault) || !check_headers(j->head, m, &fault)) {
+            !http_mirror_revision(j->head, version, &fault) ||
+            !era_check_served(version, &fault) ||
+            !http_mirror_call(j->head, m, mirrored(j, m), &fault)) {
         refuse(j, 400, &fault);
     } else if (!mcp_has_method(m->method, true)) {
         mcp_refuse_method(m->method, &fault);
@@ -169,7 +90,8 @@ static void judge_legacy(struct judging *j, const struct rpc_message *m)
         j->out->way = HTTP_WAY_OPEN;
         return;
     }
-    mismatch(&fault, "MCP-Protocol-Version", "names no revision that has 'initialize'");
+    http_mismatch(
+            &fault, "MCP-Protocol-Version", "names no revision that has 'initialize'");
     refuse(j, 400, &fault);
 }
 
@@ -185,7 +107,7 @@ static void judge_silent(struct judging *j)
     if (http_head_repeats(j->head, HTTP_REVISION) ||
             !era_check_served(j->head->fields[HTTP_REVISION], &fault)) {
         if (http_head_repeats(j->head, HTTP_REVISION))
-            mismatch(&fault, "MCP-Protocol-Version", "came more than once");
+            http_mismatch(&fault, "MCP-Protocol-Version", "came more than once");
         refuse(j, 400, &fault);
     }
 }
@@ -243,15 +165,15 @@ static void judge_batch(struct judging *j, const json_t *array)
     }
 }
 
-void http_judge_message(
-        const struct http_head *head, struct str body, struct http_message *out)
+void http_judge_message(const struct http_head *head, struct str body,
+        struct toolset *tools, struct http_message *out)
 {
     struct error err;
     struct rpc_fault fault;
     *out = (struct http_message){
         .fault = BUF(MAX_FAULT + body.len), .tool = STR(""), .id = STR("")
     };
-    struct judging j = { head, body, out };
+    struct judging j = { head, body, tools, out };
     json_t *value = NULL;
     if (!json_parse(body, &value, &err)) {
         mcp_fault_of_json(&err, &fault);

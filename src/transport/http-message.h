@@ -8,6 +8,8 @@
 #include "base/json.h"
 #include "transport/http-head.h"
 
+struct toolset;
+
 enum http_way {
     HTTP_WAY_REFUSED, /* `status`, and `fault` is the body */
     HTTP_WAY_TAKEN,   /* nothing is to be done and nothing said: 202 */
@@ -28,18 +30,13 @@ struct http_message {
     bool ends_session; /* its command is `exit`, and nothing else */
 };
 
-/* `body` is looked into as long as the message is used. */
-void http_judge_message(
-        const struct http_head *head, struct str body, struct http_message *out);
+/* `body` is looked into as long as the message is used.  `tools`: those that may be
+ * called, as far as the head repeats arguments of theirs; NULL: it does not. */
+void http_judge_message(const struct http_head *head, struct str body,
+        struct toolset *tools, struct http_message *out);
 void http_message_finish(struct http_message *m);
 
 /* Append an error reply with `id`, or none. */
 void http_write_fault(struct str id, int code, const char *text, struct buf *out);
-
-/*
- * The value of Mcp-Name, which may be "=?base64?...?=" for what no header can hold.
- * False: it is marked as such and is none.
- */
-MUST_CHECK bool http_decode_value(struct str value, struct buf *out);
 
 #endif

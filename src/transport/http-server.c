@@ -412,7 +412,7 @@ static void run_stateless(struct http_exchange *x)
 static void run_message(struct http_exchange *x)
 {
     struct http_message *m = &x->message;
-    http_judge_message(&x->head, buf_str(&x->body), m);
+    http_judge_message(&x->head, buf_str(&x->body), x->server->config.tools, m);
     switch (m->way) {
     case HTTP_WAY_REFUSED:
         buf_add(&x->answer.body, buf_str(&m->fault));

@@ -23,7 +23,8 @@
 
 struct http_server_config {
     uv_loop_t *loop;
-    struct http_rules rules;           /* what it points to lives on */
+    struct http_rules rules; /* what it points to lives on */
+    struct toolset *tools;   /* that may be called; NULL: heads repeat no arguments */
     struct http_ticket_key ticket_key; /* servers that share sessions share it */
     unsigned max_sessions, session_idle_ms;
     unsigned keepalive_ms; /* so long a stream may be silent */

@@ -1,7 +1,25 @@
 /* A request as it comes: its first line, fields until an empty line, and the body. */
 #include "fuzz.h"
+#include "tool/extension.h"
 #include "transport/http-message.h"
 #include "transport/http-rules.h"
+
+/* One tool, some of whose arguments the head repeats. */
+static struct toolset *mirroring(void)
+{
+    static const struct tool_source sources[] = { { "mirror",
+            "{\"name\":\"mirror\",\"inputSchema\":{\"properties\":{"
+            "\"text\":{\"x-mcp-header\":\"Text\"},\"deep\":{\"properties\":{"
+            "\"number\":{\"x-mcp-header\":\"Number\"}}}}}}",
+            TOOL_IN_PROGRAM } };
+    static const struct tool_extension extension = { .sources = sources, .count = 1 };
+    static const struct toolset_config config = { .extension = &extension };
+    static struct toolset *tools;
+    struct error err;
+    bool made = tools || toolset_create(&config, &tools, &err);
+    assert(made);
+    return tools;
+}
 
 static struct http_head read_head(struct str *rest)
 {
@@ -36,6 +54,19 @@ static void check_message(const struct http_message *m)
     json_decref(fault);
 }
 
+/* An argument that the head has to repeat never comes without it. */
+static void check_mirror(const struct http_head *head, const struct http_message *m)
+{
+    const json_t *params = json_object_get(m->value, "params");
+    const json_t *text = json_object_get(json_object_get(params, "arguments"), "text");
+    if (m->way != HTTP_WAY_ALONE || !str_is(m->tool, "mirror") || !json_is_string(text))
+        return;
+    bool found = false;
+    for (unsigned i = 0; i < head->param_count; i++)
+        found = found || http_same(head->params[i].name, STR("Text"));
+    assert(found);
+}
+
 /* Whatever else stands in the head: a foreign name or page never gets to the body. */
 static void check_head(const struct http_rules *rules, const struct http_head *head,
         enum http_route route, const struct http_refusal *refusal)
@@ -65,8 +96,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     enum http_route route = http_judge_head(&rules, &head, &refusal);
     check_head(&rules, &head, route, &refusal);
     struct http_message m;
-    http_judge_message(&head, rest, &m);
+    http_judge_message(&head, rest, mirroring(), &m);
     check_message(&m);
+    check_mirror(&head, &m);
     http_message_finish(&m);
     return 0;
 }

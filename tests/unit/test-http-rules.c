@@ -373,7 +373,7 @@ static void test_messages(void **state UNUSED)
         buf_addf(&text, POST "%s", c->head);
         struct http_head head = read_head(text.data);
         struct http_message m;
-        http_judge_message(&head, str_of(c->body), &m);
+        http_judge_message(&head, str_of(c->body), NULL, &m);
         if (m.way != c->way || m.status != c->status)
             fail_msg("%s%s: way %d, status %u", c->head, c->body, (int)m.way, m.status);
         if (c->code) {
@@ -393,11 +393,11 @@ static void test_parts(void **state UNUSED)
 {
     struct http_head head = read_head(POST V M("tools/call") "Mcp-Name: run\n");
     struct http_message m;
-    http_judge_message(&head, str_of(CALL), &m);
+    http_judge_message(&head, str_of(CALL), NULL, &m);
     assert_true(str_is(m.tool, "run") && str_is(m.id, "1"));
     http_message_finish(&m);
     head = read_head(POST);
-    http_judge_message(&head, str_of("[" CALL "]"), &m);
+    http_judge_message(&head, str_of("[" CALL "]"), NULL, &m);
     assert_int_equal(m.way, HTTP_WAY_REFUSED);
     http_message_finish(&m);
     assert_true(http_same_secret(STR("ab"), STR("ab")));
