@@ -1,0 +1,3 @@
+import { inspectAll } from './inspector.mjs';
+
+inspectAll('http');
