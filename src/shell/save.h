@@ -13,8 +13,8 @@
 #ifndef SHELL_SAVE_H
 #define SHELL_SAVE_H
 
-#include "base/buf.h"
 #include "base/json.h"
+#include "base/str.h"
 
 #define SHELL_SAVE_VERSION 1
 #define SHELL_SAVE_MAX     ((size_t)4 << 20) /* bytes */

@@ -739,6 +739,17 @@ bool vars_set_flags(struct vars *v, struct str name, enum var_flags add,
     return true;
 }
 
+void vars_mark(struct vars *v, struct str name, enum var_flags flags)
+{
+    static const unsigned kinds = ARRAY_FLAGS | VAR_NAMEREF;
+    struct var *var = writable(v, name);
+    unsigned given = (unsigned)flags & ~kinds;
+    bool is_set = var->flags & ARRAY_FLAGS ? vars_count(v, name) : var->text != NULL;
+    if (is_set)
+        given &= ~(unsigned)VAR_DECLARED;
+    var->flags = (var->flags & kinds) | given;
+}
+
 bool vars_set_nameref(
         struct vars *v, struct str name, struct str target, struct error *err)
 {

@@ -81,6 +81,10 @@ MUST_CHECK bool vars_local(struct vars *v, struct str name, struct error *err);
 MUST_CHECK bool vars_set_flags(struct vars *v, struct str name, enum var_flags add,
         enum var_flags remove, struct error *err);
 
+/* Give `name` itself, which exists, exactly these attributes; its value stays as it is,
+ * and so does the kind of it.  VAR_DECLARED counts only where there is no value. */
+void vars_mark(struct vars *v, struct str name, enum var_flags flags);
+
 /* Make `name` a nameref to `target`: a name, or name[subscript]. */
 MUST_CHECK bool vars_set_nameref(
         struct vars *v, struct str name, struct str target, struct error *err);

@@ -37,6 +37,8 @@ static const struct {
     { "fs_stat", worker_fs_stat },
     { "fs_str_replace", worker_fs_str_replace },
     { "run", worker_run },
+    { "shell.load", worker_shell_load },
+    { "shell.save", worker_shell_save },
 };
 
 static bool receive_setup(struct wire_reader *reader, struct arena *arena,

@@ -29,6 +29,10 @@ typedef bool worker_tool_fn(
 worker_tool_fn worker_run;  /* run a command line in the shell */
 worker_tool_fn worker_edit; /* replace text in a file */
 
+/* The shell as bytes, and made from them in a worker that has run nothing (shell/save.h);
+ * not for clients. */
+worker_tool_fn worker_shell_save, worker_shell_load;
+
 /* One file or tree, by host-like paths (worker/fs.h). */
 worker_tool_fn worker_fs_append, worker_fs_delete, worker_fs_find, worker_fs_grep,
         worker_fs_readfile, worker_fs_stat, worker_fs_str_replace;
