@@ -2,8 +2,9 @@
  * save.h - a shell put into bytes between two runs, and made from them again.
  *
  * What a later run could see is kept: directory, variables with their attributes,
- * functions, aliases, options, traps, positional parameters, $? and the like, and the
- * files of memory roots.  The bytes are JSON:
+ * functions, aliases, options, traps, positional parameters, $? and the like.  (A
+ * function is printed and parsed again, so its $LINENO counts the lines of that.)  Open
+ * descriptors are not kept: a shell that has some cannot be saved.  The bytes are JSON:
  *
  *   {"version":1,"cwd":"/src","vars":[...],"functions":[...],...}
  *

@@ -109,10 +109,16 @@ static bool put_link(struct walk *w, struct vpath path, const struct vfs_stat *s
     return true;
 }
 
-static bool is_root(const struct walk *w, struct str path)
+static bool lies_below(struct str path, struct str root)
 {
-    for (size_t i = 0; i < w->setup->root_count; i++)
-        if (str_eq(w->setup->roots[i].at, path))
+    return root.len == 1 || (str_starts(path, root) && path.data[root.len] == '/');
+}
+
+/* A root, or a folder that is there because a root lies below it. */
+static bool is_given(const struct setup *setup, struct str path)
+{
+    for (size_t i = 0; i < setup->root_count; i++)
+        if (str_eq(setup->roots[i].at, path) || lies_below(setup->roots[i].at, path))
             return true;
     return false;
 }
@@ -128,7 +134,7 @@ static bool put_entries(struct walk *w, struct vpath folder);
 static bool put_path(struct walk *w, struct vpath path)
 {
     struct vfs_stat st;
-    if (is_root(w, path.text))
+    if (is_given(w->setup, path.text))
         return true;
     int failure = vfs_stat(w->vfs, path, VFS_NOFOLLOW, &st);
     if (failure)
@@ -199,24 +205,17 @@ bool save_memory(
     return good;
 }
 
-static bool lies_below(struct str path, struct str root)
-{
-    return root.len == 1 || (str_starts(path, root) && path.data[root.len] == '/');
-}
-
 /* The innermost root around it is one in memory, and it has no way out of that. */
 static bool is_in_memory(const struct setup *setup, struct str path)
 {
     const struct setup_root *around = NULL;
     for (size_t i = 0; i < setup->root_count; i++) {
         const struct setup_root *root = &setup->roots[i];
-        if (str_eq(path, root->at))
-            return false;
         if (lies_below(path, root->at) && (!around || root->at.len > around->at.len))
             around = root;
     }
-    return around && around->kind == SETUP_MEMORY && !str_ends(path, STR("/..")) &&
-           !memmem(path.data, path.len, "/../", 4);
+    return around && around->kind == SETUP_MEMORY && !is_given(setup, path) &&
+           !str_ends(path, STR("/..")) && !memmem(path.data, path.len, "/../", 4);
 }
 
 struct entry {
@@ -256,7 +255,7 @@ static int make_file(struct vfs *vfs, const struct entry *e)
     return failure;
 }
 
-/* A folder comes twice, and one above another root is there already. */
+/* A folder comes twice. */
 static int make_folder(struct vfs *vfs, const struct entry *e)
 {
     int failure = vfs_mkdir(vfs, e->path, 0700);

@@ -23,7 +23,7 @@ for (const kind of kinds) {
     assert.equal((await tool('edit', { path: '/a.txt', old_string: 'one', new_string: 'two' })).isError, false);
     assert.equal(await readFile(join(root, 'a.txt'), 'utf8'), 'two\n');
     assert.equal((await tool('edit', { path: '/a.txt', old_string: 'one', new_string: 'x' })).isError, true);
-    await assert.rejects(tool('nope', {}), /Unknown tool/);
+    for (const name of ['nope', 'shell.save', 'shell.load']) await assert.rejects(tool(name, {}), /Unknown tool/);
     assert.equal(server.stdout(), '');
   });
 }
