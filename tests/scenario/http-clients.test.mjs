@@ -5,19 +5,21 @@ import { chmod, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { children, client, listen, modern, request, runs, session } from './http.mjs';
-import { clients, folder, paddock, pyddock } from './lib.mjs';
+import { children, client, clients, listen, modern, request, runs, session } from './http.mjs';
+import { build, folder, paddock, pyddock } from './lib.mjs';
 import { workspace } from './workspace.mjs';
 
 const appears = async (path) => { while (!existsSync(path)) await sleep(20); };
 const kinds = Object.keys(clients);
-const legacy = kinds.filter((kind) => !kind.includes('2026'));
+const stateless = kinds.filter((kind) => /2026|auto/.test(kind));
+const legacy = kinds.filter((kind) => !stateless.includes(kind));
 
 for (const kind of kinds) {
   test(`${kind}: tools, calls, errors`, async (t) => {
     const root = await folder(t, { 'a.txt': 'one\n' });
     const server = await listen(t, [root]);
     const { client: c, tool, run } = await client(t, kind, server.url);
+    if (!kind.startsWith('SDK 1')) assert.equal(c.getNegotiatedProtocolVersion(), legacy.includes(kind) ? '2025-11-25' : '2026-07-28');
     assert.deepEqual((await c.listTools()).tools.map((one) => one.name), ['edit', 'run']);
     assert.equal(await run('cat a.txt'), 'one\n');
     assert.equal((await tool('edit', { path: '/a.txt', old_string: 'one', new_string: 'two' })).isError, false);
@@ -25,6 +27,35 @@ for (const kind of kinds) {
     assert.equal((await tool('edit', { path: '/a.txt', old_string: 'one', new_string: 'x' })).isError, true);
     for (const name of ['nope', 'shell.save', 'shell.load']) await assert.rejects(tool(name, {}), /Unknown tool/);
     assert.equal(server.stdout(), '');
+  });
+}
+
+for (const kind of kinds) {
+  test(`${kind}: progress, as often as the server tells of it`, async (t) => {
+    // mcpath with a tool that works for a while, and tells of it every 20 ms
+    const server = await listen(t, [await folder(t)], { program: join(build, 'tests/conformance/conformance-server') });
+    const { tool } = await client(t, kind, server.url);
+    const notes = [];
+    const { isError } = await tool('test_tool_with_progress', {}, { onprogress: (note) => notes.push(note.progress) });
+    assert.equal(isError, false);
+    assert.ok(notes.length >= 3, `${notes}`);
+    assert.ok(notes.every((at, i) => i === 0 || at > notes[i - 1]), `${notes}`);
+    assert.equal((await tool('test_error_handling', {})).isError, true);
+  });
+
+  test(`${kind}: who waits no longer ends the call`, async (t) => {
+    const root = await folder(t);
+    const server = await listen(t, [root]);
+    const { run } = await client(t, kind, server.url);
+    const stop = new AbortController();
+    const aborted = run('touch one; sleep 30; touch one-done', { signal: stop.signal });
+    await appears(join(root, 'one'));
+    stop.abort();
+    await assert.rejects(aborted);
+    await assert.rejects(run('touch two; sleep 30; touch two-done', { timeout: 500 }));
+    assert.equal(await run('echo free'), 'free\n');
+    while ((await children(server)).length > 1) await sleep(20); // nobody sleeps any more
+    assert.deepEqual(['one-done', 'two-done'].map((name) => existsSync(join(root, name))), [false, false]);
   });
 }
 
@@ -61,7 +92,7 @@ for (const kind of legacy) {
 
 test('of the stateless revision each call has a fresh shell', async (t) => {
   const server = await listen(t, [await folder(t, { 'a/x': '' })]);
-  const { run } = await client(t, kinds.at(-1), server.url);
+  const { run } = await client(t, stateless[0], server.url);
   assert.equal(await run('cd a; x=1; pwd'), '/a\n');
   assert.equal(await run('pwd; echo "[$x]"'), '/\n[]\n');
   assert.equal((await modern(server, 'server/discover')).headers['mcp-session-id'], undefined);

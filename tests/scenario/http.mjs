@@ -5,10 +5,19 @@ import { readFile } from 'node:fs/promises';
 import http from 'node:http';
 import net from 'node:net';
 import { StreamableHTTPClientTransport as HttpV1 } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
-import { StreamableHTTPClientTransport as HttpV2 } from '@modelcontextprotocol/client';
-import { clients, mcpath } from './lib.mjs';
+import { Client as ClientV2, StreamableHTTPClientTransport as HttpV2 } from '@modelcontextprotocol/client';
+import { clients as both, mcpath } from './lib.mjs';
 
 const HANG_MS = 60000; // only to catch what never ends
+
+/** The ways of lib.mjs, and the one that asks first which revisions there are. */
+export const clients = {
+  ...both,
+  'SDK 2.x, auto': {
+    make: () => new ClientV2({ name: 'scenario', version: '1' }, { versionNegotiation: { mode: 'auto' } }),
+    call: both['SDK 2.x, handshake'].call,
+  },
+};
 
 /** A running server: {url, port, child, stderr(), ended}. */
 export async function listen(t, args, { program = mcpath, env } = {}) {
