@@ -60,12 +60,12 @@ export async function client(t, kind, url, options = {}) {
 }
 
 /** One request: {status, headers, body, json}. `body` may be anything; headers replace the usual ones, null leaves one out. */
-export function request(server, { method = 'POST', path = '/mcp', headers = {}, body, agent, signal } = {}) {
+export function request(server, { method = 'POST', path = '/mcp', headers = {}, body, agent, signal, localAddress } = {}) {
   const usual = { 'Content-Type': 'application/json', Accept: 'application/json, text/event-stream' };
   const all = Object.fromEntries(Object.entries({ ...usual, ...headers }).filter(([, value]) => value !== null));
   const text = body === undefined || typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body);
   return new Promise((done, fail) => {
-    const req = http.request({ host: '127.0.0.1', port: server.port, method, path, headers: all, agent, signal }, (res) => {
+    const req = http.request({ host: '127.0.0.1', port: server.port, method, path, headers: all, agent, signal, localAddress }, (res) => {
       const parts = [];
       res.on('data', (part) => parts.push(part));
       res.on('error', fail);
