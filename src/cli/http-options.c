@@ -113,6 +113,12 @@ static bool set_session_idle(void *user, const char *value, struct error *err)
     return set_count(value, 1, HTTP_MOST_S, &o->session_idle_s, err);
 }
 
+static bool set_shell_idle(void *user, const char *value, struct error *err)
+{
+    struct http_options *o = user;
+    return set_count(value, 1, HTTP_MOST_S, &o->shell_idle_s, err);
+}
+
 static bool set_request_time(void *user, const char *value, struct error *err)
 {
     struct http_options *o = user;
@@ -129,6 +135,7 @@ static const struct flag table[] = {
     { "--port", true, set_port },
     { "--request-time", true, set_request_time },
     { "--session-idle", true, set_session_idle },
+    { "--shell-idle", true, set_shell_idle },
     { "--tls-cert", true, set_tls_cert },
     { "--tls-key", true, set_tls_key },
     { "--token-file", true, set_token_file },
@@ -146,6 +153,7 @@ void http_options_init(struct http_options *o, int argc, struct arena *arena)
         .max_sessions = HTTP_DEFAULT_SESSIONS,
         .max_workers = HTTP_DEFAULT_WORKERS,
         .session_idle_s = HTTP_DEFAULT_IDLE_S,
+        .shell_idle_s = HTTP_DEFAULT_SHELL_IDLE_S,
         .request_s = HTTP_DEFAULT_REQUEST_S,
     };
 }

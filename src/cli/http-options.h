@@ -11,14 +11,15 @@
 
 #include <sys/socket.h>
 
-#define HTTP_DEFAULT_PORT      8000
-#define HTTP_DEFAULT_SESSIONS  256
-#define HTTP_DEFAULT_WORKERS   32
-#define HTTP_DEFAULT_IDLE_S    1800
-#define HTTP_DEFAULT_REQUEST_S 30
-#define HTTP_MOST_SESSIONS     100000
-#define HTTP_MOST_WORKERS      1000
-#define HTTP_MOST_S            604800
+#define HTTP_DEFAULT_PORT         8000
+#define HTTP_DEFAULT_SESSIONS     256
+#define HTTP_DEFAULT_WORKERS      32
+#define HTTP_DEFAULT_IDLE_S       1800
+#define HTTP_DEFAULT_REQUEST_S    30
+#define HTTP_DEFAULT_SHELL_IDLE_S 60
+#define HTTP_MOST_SESSIONS        100000
+#define HTTP_MOST_WORKERS         1000
+#define HTTP_MOST_S               604800
 
 /* For the --help of a command. */
 #define HTTP_OPTIONS_USAGE                                                               \
@@ -31,7 +32,8 @@
     "                     serve HTTPS\n"                                                 \
     "  --metrics          serve counters for Prometheus at /metrics\n"                   \
     "  --max-sessions N, --max-workers N\n"                                              \
-    "                     sessions (default 256) and their running shells (32)\n"        \
+    "                     sessions (default 256), shells awake at once (32)\n"           \
+    "  --shell-idle S     seconds until an unused shell goes to sleep (default 60)\n"    \
     "  --session-idle S   seconds until an unused session ends (default 1800)\n"         \
     "  --request-time S   seconds for a request to arrive (default 30)\n"
 
@@ -44,7 +46,7 @@ struct http_options {
     size_t host_count, origin_count;
     const char *token_file, *tls_cert, *tls_key; /* or NULL */
     unsigned max_sessions, max_workers;
-    unsigned session_idle_s, request_s;
+    unsigned session_idle_s, shell_idle_s, request_s;
 };
 
 /* The defaults, and room for the flags of a line of `argc` words. */

@@ -14,6 +14,7 @@
 #define OTHER_FDS       128 /* descriptors that are no connection: helpers, files */
 #define FDS_OF_WORKER   4
 #define MOST_CONNECTION 4000
+#define MOST_WAITING    1024 /* shells in line for a worker */
 
 struct serve_http {
     struct serve_parts parts;
@@ -113,7 +114,8 @@ static void open_server(struct serve_http *s, const struct serve_config *config,
         const struct http_settings *settings, struct arena *arena)
 {
     const struct http_options *o = config->http;
-    s->shells = (struct shells){ .places = places_create(o->max_workers, 0),
+    s->shells = (struct shells){ .places = places_create(o->max_workers, MOST_WAITING),
+        .idle_ms = o->shell_idle_s * 1000,
         .save_ms = SESSION_SAVE_MS,
         .max_states = SESSION_MAX_STATES };
     s->parts.renew = on_renew;

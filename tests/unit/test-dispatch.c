@@ -258,6 +258,7 @@ static void test_commons(void **state UNUSED)
     assert_int_equal(places_taken(shells.places), 1);
     f.dispatch = other;
     struct slot *late = call(&f, "run", "get"); /* waits for its worker */
+    assert_true(str_is(dispatch_doing(late->call), "waiting for a worker"));
     assert_true(dispatch_has_room(one, STR("run"), &err) &&
                 dispatch_has_room(other, STR("run"), &err));
     assert_false(dispatch_has_room(last, STR("run"), &err));
