@@ -25,6 +25,10 @@
  * is learnt from the lists of tools that pass through; a tool whose marks break the rules
  * is taken out of them.
  *
+ * A message is sent once: if a connection ends when its text has begun to go out, it may
+ * have been carried out, and that is an error.  Only what merely asks (tools/list,
+ * server/discover, ping) is sent again on another connection.
+ *
  * Every request is answered on the output, unless it is cancelled by
  * notifications/cancelled.  What the transport has to say about a request is a JSON-RPC
  * error with code -32603, a message for people, and

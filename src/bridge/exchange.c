@@ -142,6 +142,10 @@ static const char *advice(CURLcode code)
 
 static const char *reason(const struct exchange *x, CURLcode code)
 {
+    if (code == CURLE_SEND_FAIL_REWIND || code == CURLE_ABORTED_BY_CALLBACK)
+        return "the connection ended after the message was sent; it may have been "
+               "carried "
+               "out, and is not sent again";
     return x->why[0] ? x->why : curl_easy_strerror(code);
 }
 

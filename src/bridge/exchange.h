@@ -63,6 +63,7 @@ struct exchange {
     struct curl_slist *fields;
     char why[CURL_ERROR_SIZE];
     bool is_resumption; /* a GET for the rest of the stream */
+    size_t sent;        /* bytes of the body that curl has got */
 
     /* What has come for it: */
     long status; /* 0: no headers yet */

@@ -224,6 +224,41 @@ static void set_options(const struct exchange *x, CURL *easy)
     curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L);
 }
 
+/* Without a way back: what curl has begun to send, it cannot send again.  It would when
+ * a connection that was kept ends before an answer, and the server may have done by then
+ * what it was asked for.  If nothing of the body has gone, curl may still begin anew. */
+static size_t on_send(char *out, size_t size, size_t count, void *user)
+{
+    struct exchange *x = user;
+    struct str rest = str_from(buf_str(&x->body), x->sent);
+    size_t n = rest.len < size * count ? rest.len : size * count;
+    if (!n)
+        return CURL_READFUNC_ABORT; /* it knows the length: it has begun anew after all */
+    memcpy(out, rest.data, n);
+    x->sent += n;
+    return n;
+}
+
+/* What only asks may be asked twice. */
+static bool may_repeat(const struct message *m)
+{
+    return message_is(m, "tools/list") || message_is(m, "server/discover") ||
+           message_is(m, "ping");
+}
+
+static void set_body(struct exchange *x, CURL *easy)
+{
+    curl_easy_setopt(easy, CURLOPT_POST, 1L);
+    curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)x->body.len);
+    if (may_repeat(&x->message)) {
+        curl_easy_setopt(easy, CURLOPT_POSTFIELDS, x->body.data);
+        return;
+    }
+    x->sent = 0;
+    curl_easy_setopt(easy, CURLOPT_READFUNCTION, on_send);
+    curl_easy_setopt(easy, CURLOPT_READDATA, x);
+}
+
 static void set_request(struct exchange *x, CURL *easy)
 {
     const struct bridge *b = x->bridge;
@@ -237,9 +272,7 @@ static void set_request(struct exchange *x, CURL *easy)
     } else {
         x->fields = mirrors_add(&b->mirrors, &x->message,
                 headers_of_message(b->setup, &b->session, &x->message));
-        curl_easy_setopt(easy, CURLOPT_POST, 1L);
-        curl_easy_setopt(easy, CURLOPT_POSTFIELDS, x->body.data);
-        curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)x->body.len);
+        set_body(x, easy);
         if (!exchange_is_request(x))
             curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, (long)SILENT_MS);
     }

@@ -526,3 +526,66 @@ test('HTTP/2 is spoken where a server has it, many requests on one connection', 
   assert.equal(connections, 1);
   assert.deepEqual(await bridge.end(), { code: 0, signal: null });
 });
+
+test('a call on a kept connection that ends without an answer is not sent twice', async (t) => {
+  for (const tls of [null, await certificates(t)]) {
+    for (const length of [10, 300000]) { // in one piece with its header, and not
+      const sockets = [];
+      const { bridge, seen } = await peer(t, (q, r, m) => {
+        sockets.push(q.socket);
+        if (m.params?.name === 'fine') json(r, result(m.id, { fine: true }));
+        else q.socket.destroy();
+      }, tls ? { tls: tls.tls, setup: { ca_file: tls.ca_file } } : {});
+      const calls = () => seen.filter(({ message }) => message?.params?.name === 'x').length;
+      assert.ok((await bridge.call(1, 'tools/call', { name: 'fine' })).result.fine);
+      const { error } = await bridge.call(2, 'tools/call', { name: 'x', arguments: { text: 'x'.repeat(length) } });
+      assert.equal(sockets[0], sockets[1], 'it was a kept connection');
+      assert.equal(error.data.bridge, 'ended');
+      assert.match(error.message, /sent no reply: .*may have been carried out, and is not sent again/);
+      assert.ok((await bridge.call(3, 'tools/call', { name: 'fine' })).result.fine);
+      assert.notEqual(sockets[2], sockets[1]);
+      assert.equal(calls(), 1);
+      assert.equal(sockets.length, 3);
+    }
+  }
+});
+
+test('nor is it on a connection of HTTP/2', async (t) => {
+  const { tls, ca_file } = await certificates(t);
+  const seen = [];
+  let socket;
+  const server = createSecureServer(tls).on('secureConnection', (one) => { socket = one; }).on('stream', (s, headers) => {
+    const parts = [];
+    s.on('data', (part) => parts.push(part)).on('error', () => {}).on('end', () => {
+      const m = headers[':method'] === 'POST' ? JSON.parse(Buffer.concat(parts)) : {};
+      if (m.method === 'tools/call') seen.push(m.params.name);
+      if (m.params?.name === 'x') return socket.destroy();
+      s.respond({ ':status': m.id === undefined ? 202 : 200, 'content-type': 'application/json' });
+      s.end(m.id === undefined ? '' : JSON.stringify(m.method === 'initialize' ? initialized(m.id) : result(m.id, { http: 2 })));
+    });
+  }).on('sessionError', () => {});
+  await new Promise((done) => server.listen(0, '127.0.0.1', done));
+  t.after(() => server.close());
+  const bridge = new Bridge(t, { url: `https://127.0.0.1:${server.address().port}/mcp`, ca_file });
+  await bridge.initialize();
+  assert.ok((await bridge.call(1, 'tools/call', { name: 'x' })).error);
+  assert.deepEqual((await bridge.call(2, 'tools/call', { name: 'y' })).result, { http: 2 });
+  assert.deepEqual(seen, ['x', 'y']);
+  await bridge.end();
+});
+
+test('what only asks is asked again; a connection that ended while it was idle costs nothing', async (t) => {
+  let times = 0;
+  const sockets = new Set();
+  const { bridge, seen } = await peer(t, (q, r, m) => {
+    sockets.add(q.socket);
+    if (m.method === 'tools/list' && !times++) q.socket.destroy();
+    else json(r, result(m.id, { times }));
+  });
+  assert.equal((await bridge.call(1, 'tools/list')).result.times, 2);
+  assert.ok((await bridge.call(2, 'tools/call', { name: 'x' })).result);
+  const last = [...sockets].at(-1);
+  await new Promise((done) => { last.on('close', done).destroy(); });
+  assert.ok((await bridge.call(3, 'tools/call', { name: 'x' })).result);
+  assert.equal(seen.filter(({ message }) => message?.method === 'tools/call').length, 2);
+});
