@@ -225,7 +225,8 @@ const json_t *toolset_find_mirrored(struct toolset *t, struct str name)
 
 json_t *toolset_find_needs(struct toolset *t, struct str name)
 {
-    toolset_list(t, true);
+    if (!t->lists[0] && !t->lists[1])
+        toolset_list(t, false);
     if (!t->needs)
         return NULL;
     auto_free char *key = str_copy(name);

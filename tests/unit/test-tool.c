@@ -12,6 +12,9 @@ static void test_table(void **state UNUSED)
                 json_string_value(json_object_get(definition, "name")));
         if (i)
             assert_true(strcmp(tool_sources[i - 1].name, tool_sources[i].name) < 0);
+        /* What agents give us is for nobody on the way; and we ask nothing of clients. */
+        assert_null(strstr(tool_sources[i].json, "x-mcp-header"));
+        assert_null(json_object_get(definition, "needs"));
         json_decref(definition);
     }
 }
