@@ -84,6 +84,16 @@ static bool is_token(struct str name)
     return name.len;
 }
 
+/* Bytes that no field may have in its value (RFC 9110, 5.5): a line that only some end
+ * there. */
+static bool has_control(struct str value)
+{
+    for (size_t i = 0; i < value.len; i++)
+        if ((unsigned char)value.data[i] < ' ' && value.data[i] != '\t')
+            return true;
+    return false;
+}
+
 /* The library makes "Content-Length5" of a "Content-Length" with a folded line: to others
  * that is one, and to it none. */
 static bool is_folded(struct str name)
@@ -114,7 +124,8 @@ static bool add_param(struct http_head *head, struct str name, struct str value)
 
 void http_head_add(struct http_head *head, struct str name, struct str value)
 {
-    head->malformed = head->malformed || !is_token(name) || is_folded(name);
+    head->malformed =
+            head->malformed || !is_token(name) || is_folded(name) || has_control(value);
     if (http_same(name, STR("Accept"))) {
         head->has_accept = true;
         while (value.len)

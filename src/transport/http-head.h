@@ -43,7 +43,8 @@ struct http_head {
     struct str fields[HTTP_FIELDS]; /* trimmed; .data NULL: absent */
     unsigned repeated;              /* a set of 1 << field */
     bool has_accept;
-    bool malformed; /* a name is none: blanks before the colon, a folded line */
+    bool malformed; /* a name or a value is none: blanks before the colon, a folded line,
+                       control characters */
     struct http_accept json, stream;
     struct http_param params[HTTP_MAX_PARAMS]; /* as they came */
     unsigned param_count;

@@ -12,10 +12,10 @@
 #include <unistd.h>
 
 #define TICK_MS        1000
-#define CLOSING_MS     20     /* between two looks at what still runs */
-#define REPLY_MS       120000 /* for an answer to be taken */
-#define BETWEEN_MS     75000  /* two requests of a connection */
-#define STALL_S        60     /* without a byte either way */
+#define CLOSING_MS     20    /* between two looks at what still runs */
+#define REPLY_TIMES    4     /* so many times as long for an answer to be taken */
+#define BETWEEN_MS     75000 /* two requests of a connection */
+#define STALL_S        60    /* without a byte either way */
 #define BACKLOG        512
 #define MEMORY_BYTES   ((size_t)32 << 10) /* of a connection: its head has to fit */
 #define BLOCK_BYTES    ((size_t)32 << 10) /* of a stream */
@@ -100,6 +100,7 @@ static void resume(struct connection *c)
     if (!c->suspended)
         return;
     c->suspended = false;
+    c->since = uv_now(l->loop);
     if (c->watched)
         uv_poll_stop(&c->watch);
     l->mhd.resume_connection(c->mhd);
@@ -211,6 +212,7 @@ static ssize_t on_stream(void *user, uint64_t at UNUSED, char *out, size_t room)
     struct connection *c = user;
     if (c->gone)
         return MHD_CONTENT_READER_END_WITH_ERROR;
+    c->since = uv_now(c->listener->loop); /* the part before this one has been taken */
     ssize_t n = http_exchange_read(c->exchange, out, room);
     if (n < 0)
         return MHD_CONTENT_READER_END_OF_STREAM;
@@ -312,8 +314,8 @@ static bool is_late(const struct connection *c, uint64_t now)
         return passed > (c->used ? BETWEEN_MS : request_ms);
     case RECEIVING:
         return passed > request_ms;
-    case REPLYING:
-        return passed > REPLY_MS && !http_exchange_streams(c->exchange);
+    case REPLYING: /* a silent stream is suspended: nobody has to take anything then */
+        return passed > (uint64_t)REPLY_TIMES * request_ms && !c->suspended;
     case WORKING:
         break;
     }
@@ -364,6 +366,13 @@ static void PRINTF(2, 0) on_log(void *user UNUSED, const char *fmt, va_list ap)
     log_line(LOG_INFO, "http: %s", line);
 }
 
+/* A path is what was sent: who stands before us and decides by it sees the same. */
+static size_t on_unescape(
+        void *user UNUSED, struct MHD_Connection *mhd UNUSED, char *text)
+{
+    return strlen(text);
+}
+
 static bool listen_on(const struct sockaddr_storage *address, int *out, unsigned *port,
         struct error *err)
 {
@@ -406,6 +415,7 @@ static bool start_daemon(struct http_listener *l, int fd, struct error *err)
             MHD_OPTION_NOTIFY_COMPLETED, on_completed, l, MHD_OPTION_CONNECTION_LIMIT,
             config->max_connections, MHD_OPTION_PER_IP_CONNECTION_LIMIT,
             config->max_of_address, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)STALL_S,
+            MHD_OPTION_UNESCAPE_CALLBACK, on_unescape, NULL,
             MHD_OPTION_CONNECTION_MEMORY_LIMIT, MEMORY_BYTES, MHD_OPTION_ARRAY,
             config->tls_cert ? tls : plain, MHD_OPTION_END);
     return l->daemon ||

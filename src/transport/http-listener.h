@@ -22,7 +22,8 @@ struct http_listener_config {
     /* In all, and from one address, behind which there may be a proxy with many clients:
      * what goes beyond that is closed as soon as it is there. */
     unsigned max_connections, max_of_address;
-    unsigned request_ms; /* for a head to come, and for a body */
+    unsigned request_ms; /* for a head to come, and for a body; four times as much for an
+                            answer to be taken, or a part of a stream */
     void (*closed)(void *user);
     void *user;
 };

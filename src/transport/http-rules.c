@@ -177,7 +177,7 @@ static enum http_route judge(const struct http_rules *rules, const struct http_h
 {
     enum http_route route;
     if (head->malformed)
-        return refuse_framing(r, "a name of a header field is malformed");
+        return refuse_framing(r, "a header field is malformed");
     if (!is_framed(head))
         return refuse_framing(
                 r, "Content-Length or Transfer-Encoding: malformed, repeated, or both");

@@ -91,6 +91,9 @@ static const struct head_case heads[] = {
     { "POST /mcp\nHost: ::1\n" J, 403 },
     { "POST /mcp\nHost: user@localhost\n" J, 403 },
     { "POST /mcp\nHost: 127.0.0.2\n" J, 403 },
+    { POST "X: a\tb\xff\n", 0 },
+    { POST "X: a\rHost: evil.com\n", 400 },
+    { POST "X: a\x01\n", 400 },
     { "GET /healthz\nHost: evil.com\n", 403 },
     { "GET /x\nHost: evil.com\n", 403 },
     /* 2: Origin */
