@@ -414,6 +414,8 @@ void dispatch_look(const struct dispatch *d, struct metrics_gauges *now)
         pool_look(d->pool, &now->files);
     if (d->python)
         run_python_look(d->python, &now->python);
+    for (enum turn_kind kind = 0; kind < TURN_KINDS; kind++)
+        now->waiting_turns += turns_waiting(d->turns, kind);
 }
 
 void dispatch_renew_python(struct dispatch *d)

@@ -46,7 +46,8 @@ struct dispatch *dispatch_create(const struct dispatch_config *config);
  * shell of a client that has a `commons`, since there may be many who never use it. */
 void dispatch_warm(struct dispatch *d);
 
-/* Fill in what works for all clients: `files`, `python`.  Others are left alone. */
+/* Fill in what works for all clients: `files`, `python`, `waiting_turns`.  Others are
+ * left alone. */
 void dispatch_look(const struct dispatch *d, struct metrics_gauges *now);
 
 /* As run_python_renew(); nothing if that tool is not offered. */

@@ -104,7 +104,7 @@ static void add_histogram(
 static void add_durations(const struct metrics *m, struct buf *out)
 {
     begin(out, "paddock_call_seconds", "histogram",
-            "How long calls took, waiting included.");
+            "How long calls took since it was their turn.");
     for (size_t i = 0; i < METRICS_MAX_TOOLS; i++) {
         const char *name = tool_name(m, i);
         if (name)
@@ -151,7 +151,8 @@ static void add_gauges(const struct metrics_gauges *now, struct buf *out)
             "%zu\n",
             now->sessions_asleep, now->sessions_open);
     add_plain(out, "paddock_waiting_calls", "gauge",
-            now->shell.waiting + now->files.waiting + now->python.waiting,
+            now->waiting_turns + now->shell.waiting + now->files.waiting +
+                    now->python.waiting,
             "Calls that nobody works on yet.");
     add_plain(out, "paddock_audit_failures_total", "counter", now->audit_failures,
             "Records that could not be written to the audit log.");

@@ -83,6 +83,7 @@ struct metrics_gauges {
     size_t answer_count;
     size_t connections;
     struct census shell, files, python;
+    size_t waiting_turns; /* calls (session/turns.h) */
     size_t sessions_open, sessions_asleep;
     uint64_t audit_failures;
 };

@@ -16,6 +16,7 @@ static struct str write_with(struct metrics *m, const uint64_t *answers, struct 
         .shell = { 1, 2, 3 },
         .files = { 4, 5, 6 },
         .python = { 7, 8, 9 },
+        .waiting_turns = 100,
         .sessions_open = 10,
         .sessions_asleep = 11,
         .audit_failures = 12 };
@@ -107,7 +108,7 @@ static void test_gauges(void **state UNUSED)
     assert_line(text, "paddock_workers{kind=\"shell\",state=\"idle\"} 2");
     assert_line(text, "paddock_sessions{state=\"open\"} 10");
     assert_line(text, "paddock_sessions{state=\"asleep\"} 11");
-    assert_line(text, "paddock_waiting_calls 18");
+    assert_line(text, "paddock_waiting_calls 118");
     assert_line(text, "paddock_audit_failures_total 12");
     assert_line(text, "paddock_http_requests_total{status=\"100\"} 1");
     assert_line(text, "paddock_http_requests_total{status=\"404\"} 2");
