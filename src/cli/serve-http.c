@@ -66,7 +66,7 @@ static const char *on_metrics(void *user, struct buf *out)
     struct metrics_gauges now = { .answers = http->answers,
         .answer_count = HTTP_STATUSES,
         .connections = http->connections,
-        .sessions_open = http_server_sessions(s->server),
+        .sessions = http_server_sessions(s->server),
         .sessions_asleep = s->shells.asleep,
         .audit_failures = audit_failures(s->parts.dispatch.audit) };
     dispatch_look(s->commons, &now);

@@ -145,11 +145,12 @@ static void add_gauges(const struct metrics_gauges *now, struct buf *out)
     add_kind("python", now->python, out);
     add_kind("shell", now->shell, out);
     begin(out, "paddock_sessions", "gauge",
-            "Sessions of clients; those asleep have no process.");
+            "Sessions of clients; of those asleep the shell is saved and has no "
+            "process.");
     buf_addf(out,
             "paddock_sessions{state=\"asleep\"} %zu\npaddock_sessions{state=\"open\"} "
             "%zu\n",
-            now->sessions_asleep, now->sessions_open);
+            now->sessions_asleep, now->sessions - now->sessions_asleep);
     add_plain(out, "paddock_waiting_calls", "gauge",
             now->waiting_turns + now->shell.waiting + now->files.waiting +
                     now->python.waiting,

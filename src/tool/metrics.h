@@ -83,8 +83,8 @@ struct metrics_gauges {
     size_t answer_count;
     size_t connections;
     struct census shell, files, python;
-    size_t waiting_turns; /* calls (session/turns.h) */
-    size_t sessions_open, sessions_asleep;
+    size_t waiting_turns;             /* calls (session/turns.h) */
+    size_t sessions, sessions_asleep; /* the second are among the first */
     uint64_t audit_failures;
 };
 

@@ -192,6 +192,27 @@ test('what runs, waits or is open just now, and records that are lost', async (t
   assert.equal((await counters(server, bearer))['paddock_audit_failures_total'], 2);
 });
 
+test('shells: who works and who is idle', async (t) => {
+  const server = await listen(t, [await folder(t), '--metrics', '--max-workers', '2']);
+  const gauges = async () => {
+    const found = await counters(server);
+    return [...['working', 'idle'].map((state) => found[`paddock_workers{kind="shell",state="${state}"}`]), ...['open', 'asleep'].map((state) => found[`paddock_sessions{state="${state}"}`]), found['paddock_waiting_calls']];
+  };
+  const becomes = async (wanted) => { while (JSON.stringify(await gauges()) !== JSON.stringify(wanted)) await sleep(30); };
+  assert.deepEqual(await gauges(), [0, 0, 0, 0, 0]);
+  const one = await session(server), two = await session(server);
+  assert.deepEqual(await gauges(), [0, 0, 2, 0, 0]);
+  await one.run('true');
+  await becomes([0, 1, 2, 0, 0]);
+  const slow = two.post(runs(7, 'sleep 30'));
+  await becomes([1, 1, 2, 0, 0]);
+  await two.post({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 7 } });
+  assert.equal((await slow).status, 202);
+  await becomes([0, 2, 2, 0, 0]);
+  await request(server, { method: 'DELETE', headers: { 'Mcp-Session-Id': two.id } });
+  await becomes([0, 1, 1, 0, 0]);
+});
+
 test('a command whose time is up', async (t) => {
   const server = await listen(t, [await folder(t), '--metrics', '--timeout', '1']);
   await modern(server, 'tools/call', { name: 'run', arguments: { command: 'while true; do :; done' } });

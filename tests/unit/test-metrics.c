@@ -17,8 +17,8 @@ static struct str write_with(struct metrics *m, const uint64_t *answers, struct 
         .files = { 4, 5, 6 },
         .python = { 7, 8, 9 },
         .waiting_turns = 100,
-        .sessions_open = 10,
-        .sessions_asleep = 11,
+        .sessions = 10,
+        .sessions_asleep = 3,
         .audit_failures = 12 };
     metrics_write(m, &now, out);
     assert_false(out->full);
@@ -103,11 +103,12 @@ static void test_gauges(void **state UNUSED)
     static const uint64_t answers[STATUSES] = { [0] = 1, [304] = 2, [499] = 3 };
     auto_buf out = BUF(METRICS_MAX_TEXT);
     struct str text = write_with(m, answers, &out);
+    assert_line(text, "paddock_workers{kind=\"shell\",state=\"working\"} 1");
     assert_line(text, "paddock_workers{kind=\"files\",state=\"idle\"} 5");
     assert_line(text, "paddock_workers{kind=\"python\",state=\"idle\"} 8");
     assert_line(text, "paddock_workers{kind=\"shell\",state=\"idle\"} 2");
-    assert_line(text, "paddock_sessions{state=\"open\"} 10");
-    assert_line(text, "paddock_sessions{state=\"asleep\"} 11");
+    assert_line(text, "paddock_sessions{state=\"open\"} 7");
+    assert_line(text, "paddock_sessions{state=\"asleep\"} 3");
     assert_line(text, "paddock_waiting_calls 118");
     assert_line(text, "paddock_audit_failures_total 12");
     assert_line(text, "paddock_http_requests_total{status=\"100\"} 1");
