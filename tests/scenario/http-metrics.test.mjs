@@ -213,6 +213,18 @@ test('shells: who works and who is idle', async (t) => {
   await becomes([0, 1, 1, 0, 0]);
 });
 
+test('a shell that sleeps has no process', async (t) => {
+  const server = await listen(t, [await folder(t), '--metrics', '--max-workers', '1']);
+  const one = await session(server), two = await session(server);
+  await one.run('x=kept');
+  for (const [who, command, says] of [[two, 'echo two', 'two\n'], [one, 'echo $x', 'kept\n']]) {
+    assert.equal(await who.run(command), says);
+    const found = await counters(server);
+    assert.deepEqual(['open', 'asleep'].map((state) => found[`paddock_sessions{state="${state}"}`]), [1, 1]);
+    assert.equal(found['paddock_workers{kind="shell",state="idle"}'] + found['paddock_workers{kind="shell",state="working"}'], 1);
+  }
+});
+
 test('a command whose time is up', async (t) => {
   const server = await listen(t, [await folder(t), '--metrics', '--timeout', '1']);
   await modern(server, 'tools/call', { name: 'run', arguments: { command: 'while true; do :; done' } });
