@@ -28,7 +28,7 @@ struct str json_get_str(const json_t *object, const char *key, struct str fallba
 
 /* jansson refuses depth only beyond 2,048 and has no ceiling on memory, so count
  * brackets and commas outside of strings first. */
-static bool check_size(struct str text, struct error *err)
+bool json_fits(struct str text, struct error *err)
 {
     size_t values = 1;
     int depth = 0, deepest = 0;
@@ -107,7 +107,7 @@ static bool repair_surrogates(char *text, size_t len)
 
 bool json_parse(struct str text, json_t **out, struct error *err)
 {
-    if (!check_size(text, err))
+    if (!json_fits(text, err))
         return false;
     json_error_t why;
     json_t *value = load(text, &why);

@@ -32,6 +32,9 @@ struct str json_get_str(const json_t *object, const char *key, struct str fallba
  */
 MUST_CHECK bool json_parse(struct str text, json_t **out, struct error *err);
 
+/* Whether a text that was just written is within those limits (ERR_LIMIT). */
+MUST_CHECK bool json_fits(struct str text, struct error *err);
+
 /* Append `value` as compact JSON on one line. */
 void json_write(const json_t *value, struct buf *out);
 

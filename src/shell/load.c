@@ -248,6 +248,14 @@ static bool take_numbers(
     return true;
 }
 
+/* Twice what can be set: they have gone on since then. */
+static bool take_seconds(struct loader *l, int64_t *out)
+{
+    static const int64_t most = 2 * SHELL_MAX_SECONDS;
+    return take_number(json_object_get(l->state, "seconds"), -most, most, out) ||
+           bad(l, "seconds");
+}
+
 static bool load_numbers(struct loader *l, struct loaded *to)
 {
     to->has_random = json_object_get(l->state, "random") != NULL;
@@ -261,8 +269,7 @@ static bool load_numbers(struct loader *l, struct loaded *to)
     return take_named(l, "umask", 0777, &to->umask) &&
            take_named(l, "set", INT64_MAX, &to->set) &&
            take_named(l, "shopt", INT64_MAX, &to->shopt) &&
-           take_named(l, "status", 255, &to->status) &&
-           take_named(l, "seconds", INT64_MAX / SAVE_SECOND / 2, &to->seconds) &&
+           take_named(l, "status", 255, &to->status) && take_seconds(l, &to->seconds) &&
            take_numbers(l, "pids", 3, INT32_MAX / 2, to->pids) &&
            take_numbers(l, "getopts", 2, INT32_MAX, to->getopts) &&
            (!to->has_random || take_numbers(l, "random", 2, UINT32_MAX, to->random));

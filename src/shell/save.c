@@ -3,13 +3,10 @@
 #include "base/utf8.h"
 #include "shell/save-parts.h"
 
-#define MAX_VALUES (JSON_MAX_VALUES - 1024) /* so many are read again */
-
 struct saver {
     struct shell *sh;
     struct buf *out;
     struct arena *arena;
-    size_t values; /* of JSON, about */
 };
 
 void save_text(struct str s, struct buf *out)
@@ -31,7 +28,6 @@ void save_text(struct str s, struct buf *out)
 
 static void put_text(struct saver *s, struct str text)
 {
-    s->values += 2;
     save_text(text, s->out);
 }
 
@@ -77,7 +73,6 @@ static void put_numbers(struct saver *s)
         buf_addf(s->out, "%s%d", i ? "," : "", sh->pipe_status[i]);
     buf_add(s->out, STR("],\"last_arg\":"));
     put_text(s, buf_str(&sh->last_arg));
-    s->values += sh->pipe_status_count;
 }
 
 /* Of an associative array the newest key of those that share a place is shown first, so
@@ -105,7 +100,6 @@ static void put_var(struct saver *s, struct str name)
     buf_addc(s->out, '[');
     put_text(s, name);
     buf_addf(s->out, ",%u,", flags);
-    s->values += 2;
     if (flags & (VAR_INDEXED | VAR_ASSOC)) {
         put_elements(s, name, flags & VAR_ASSOC);
     } else if (flags & VAR_NAMEREF) {
@@ -145,7 +139,6 @@ static void put_function(struct saver *s, const struct function *fn)
     put_item(s, true, fn->file);
     put_item(s, false, buf_str(&body));
     buf_addc(s->out, ']');
-    s->values += 3;
     if (body.full)
         s->out->full = true;
 }
@@ -215,10 +208,11 @@ bool shell_save(struct shell *sh, struct buf *out, struct error *err)
     if (!check(sh, err))
         return false;
     save(&s);
-    if (text.full || s.values > MAX_VALUES)
-        return error_set(err, ERR_LIMIT,
-                "variables and functions take more than %zu KiB or %zu values",
-                SHELL_SAVE_MAX >> 10, (size_t)MAX_VALUES / 2);
+    if (text.full)
+        return error_set(err, ERR_LIMIT, "variables and functions take more than %zu KiB",
+                SHELL_SAVE_MAX >> 10);
+    if (!json_fits(buf_str(&text), err))
+        return error_context(err, "variables and functions");
     buf_add(out, buf_str(&text));
     return true;
 }

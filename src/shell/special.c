@@ -302,6 +302,8 @@ bool shell_special_assign(struct shell *sh, struct str name, struct str value)
     if (str_is(name, "SECONDS")) {
         if (!str_int(value, &n))
             n = 0;
+        n = n > SHELL_MAX_SECONDS ? SHELL_MAX_SECONDS : n;
+        n = n < -SHELL_MAX_SECONDS ? -SHELL_MAX_SECONDS : n;
         sh->started_ns = now_ns(CLOCK_MONOTONIC) - n * 1000000000;
         return true;
     }

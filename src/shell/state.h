@@ -17,6 +17,8 @@
 #include "shell/vars.h"
 
 #define SHELL_FDS 256 /* descriptors 0..255 */
+#define SHELL_MAX_SECONDS \
+    INT64_C(2000000000) /* $SECONDS can be set to, and its negative */
 
 enum shell_flow {
     FLOW_NONE,

@@ -200,8 +200,6 @@ bool save_memory(
     bool good = put_roots(&w);
     buf_addc(out, ']');
     free(w.names);
-    if (good && w.entries * 6 > JSON_MAX_VALUES / 2)
-        good = error_set(err, ERR_LIMIT, "there are too many files in memory");
     return good;
 }
 
@@ -241,6 +239,16 @@ static bool read_entry(const json_t *item, struct arena *arena, struct entry *ou
     out->mode = (uint32_t)json_integer_value(mode) & 07777;
     out->mtime_ns = json_integer_value(mtime);
     return wanted == 4 || load_text(json_array_get(item, 4), arena, &out->data);
+}
+
+/* A file of a memory root, by a path that a link of the list leads nowhere else. */
+static bool take_entry(struct vfs *vfs, const struct setup *setup, const json_t *item,
+        struct arena *arena, struct entry *out)
+{
+    struct vpath real;
+    return read_entry(item, arena, out) && is_in_memory(setup, out->path.text) &&
+           !vfs_resolve(vfs, out->path, VFS_NOFOLLOW, arena, &real) &&
+           str_eq(real.text, out->path.text);
 }
 
 static int make_file(struct vfs *vfs, const struct entry *e)
@@ -294,21 +302,43 @@ static int make_entry(struct vfs *vfs, const struct entry *e, struct arena *aren
                              vfs, e->path, VFS_NOFOLLOW, VFS_TIME_KEEP, e->mtime_ns);
 }
 
-bool load_memory(
+static bool load_entries(
         struct vfs *vfs, const struct setup *setup, const json_t *list, struct error *err)
 {
     auto_arena *arena = arena_create();
     const json_t *item;
     size_t i;
-    if (!json_is_array(list))
-        return error_set(err, ERR_INVALID, "this is no list of files");
     json_array_foreach (list, i, item) {
         struct entry e = { .data = STR("") };
-        if (!read_entry(item, arena, &e) || !is_in_memory(setup, e.path.text))
+        if (!take_entry(vfs, setup, item, arena, &e))
             return error_set(err, ERR_INVALID, "entry %zu of the files is none", i);
         int failure = make_entry(vfs, &e, arena);
         if (failure)
             return error_errno(err, failure, "'%s'", e.path.text.data);
     }
     return true;
+}
+
+/* What is in a folder comes behind its first entry, so from the end on all are empty. */
+void unload_memory(struct vfs *vfs, const struct setup *setup, const json_t *list)
+{
+    auto_arena *arena = arena_create();
+    for (size_t i = json_array_size(list); i-- > 0;) {
+        struct entry e = { .data = STR("") };
+        if (!take_entry(vfs, setup, json_array_get(list, i), arena, &e))
+            continue;
+        int failure = e.type == 'd' ? vfs_rmdir(vfs, e.path) : vfs_unlink(vfs, e.path);
+        (void)failure; /* it was not made, or is the end of a folder that is not empty */
+    }
+}
+
+bool load_memory(
+        struct vfs *vfs, const struct setup *setup, const json_t *list, struct error *err)
+{
+    if (!json_is_array(list))
+        return error_set(err, ERR_INVALID, "this is no list of files");
+    bool good = load_entries(vfs, setup, list, err);
+    if (!good)
+        unload_memory(vfs, setup, list);
+    return good;
 }

@@ -22,8 +22,11 @@ MUST_CHECK bool save_memory(
         struct vfs *vfs, const struct setup *setup, struct buf *out, struct error *err);
 
 /* Into memory roots, which are empty; nothing else is touched, whatever the list says.
- * ERR_INVALID: this is no such list. */
+ * ERR_INVALID: this is no such list; the roots are empty then. */
 MUST_CHECK bool load_memory(struct vfs *vfs, const struct setup *setup,
         const json_t *list, struct error *err);
+
+/* Take away again what was made of it. */
+void unload_memory(struct vfs *vfs, const struct setup *setup, const json_t *list);
 
 #endif

@@ -15,8 +15,10 @@ static bool save(struct worker *w, struct buf *out, struct error *err)
             return false;
     }
     buf_addc(out, '}');
-    return !out->full ||
-           error_set(err, ERR_LIMIT, "the files in memory take too much room");
+    if (out->full)
+        return error_set(err, ERR_LIMIT, "the files in memory take too much room");
+    return json_fits(buf_str(out), err) ||
+           error_context(err, "the shell and its files in memory");
 }
 
 bool worker_shell_save(struct worker *w, const json_t *args UNUSED,
@@ -37,9 +39,13 @@ bool worker_shell_save(struct worker *w, const json_t *args UNUSED,
 static bool load(struct worker *w, const json_t *state, struct error *err)
 {
     const json_t *memory = json_object_get(state, "memory");
-    if (!shell_load(w->shell, json_object_get(state, "shell"), err))
+    if (memory && !load_memory(w->vfs, w->setup, memory, err))
         return false;
-    return !memory || load_memory(w->vfs, w->setup, memory, err);
+    if (shell_load(w->shell, json_object_get(state, "shell"), err))
+        return true;
+    if (memory)
+        unload_memory(w->vfs, w->setup, memory);
+    return false;
 }
 
 bool worker_shell_load(struct worker *w, const json_t *args, struct arena *arena UNUSED,

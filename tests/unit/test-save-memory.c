@@ -4,6 +4,7 @@
 #include "base/json.h"
 #include "shell/shell.h"
 #include "unit.h"
+#include "worker/worker.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -73,7 +74,8 @@ static const char make[] =
         "/a/b/up\n"
         "ln /a/file /a/b/same; ln -s /nowhere /broken; chmod 640 /a/b/bytes\n"
         "echo inner > /mnt/inner/deep/file; echo disk > /mnt/disk/file\n"
-        "touch -d 2020-01-02T03:04:05 /a/file /a/b/bytes /a/b; touch -d 2021-01-01 /a";
+        "touch -d 2020-01-02T03:04:05 /a/file /a/b/bytes /a/b; touch -d 2021-01-01 /a\n"
+        "mkdir /shut; echo in > /shut/in; chmod 0 /shut/in; chmod 500 /shut";
 static const char show[] = "find / -path /mnt/disk -prune -o -printf '%p %y %m %n %s "
                            "%TY-%Tm-%Td %l\\n' | grep -v "
                            "'^/ \\|^/mnt ' | sort; md5sum /a/file /a/b/bytes /a/raw* "
@@ -139,6 +141,10 @@ static void test_hostile_lists(void **state UNUSED)
         "[[\"f\",\"/x/../mnt/disk/new\",420,0,\"x\"]]",
         "[[\"d\",\"/mnt/inner/..\",493,0]]",
         "[[\"l\",\"/way\",511,0,\"/mnt/disk\"],[\"f\",\"/way/new\",420,0,\"x\"]]",
+        "[[\"l\",\"/way\",511,0,\"/mnt/disk\"],[\"f\",\"/way/old\",420,0,\"x\"]]",
+        "[[\"l\",\"/way\",511,0,\"/mnt/disk\"],[\"d\",\"/way/sub\",511,0]]",
+        "[[\"l\",\"/way\",511,0,\"/mnt\"],[\"d\",\"/way/disk\",511,0]]",
+        "[[\"l\",\"/way\",511,0,\"/mnt\"],[\"h\",\"/b\",0,0,\"/way/disk/old\"]]",
         "[[\"d\",\"/mnt/disk\",0,0]]",
         "[[\"f\",\"relative\",420,0,\"x\"]]",
         "[[\"f\",\"/a\",420,0,\"x\"],[\"f\",\"/a\",420,0,\"y\"]]",
@@ -147,6 +153,8 @@ static void test_hostile_lists(void **state UNUSED)
         "[[\"x\",\"/a\",420,0,\"x\"]]",
         "[[\"\",\"/a\",420,0,\"x\"]]",
         "[[\"f\",\"/no/folder\",420,0,\"x\"]]",
+        "[[\"d\",\"/d\",365,0],[\"f\",\"/d/a\",0,0,\"x\"],[\"d\",\"/d\",0,0],1]",
+        "[[\"d\",\"/mnt/inner/d\",493,0],[\"l\",\"/mnt/inner/d/l\",511,0,\"/\"],7]",
     };
     char folder[] = "/tmp/paddock-memory-XXXXXX";
     auto_buf after = BUF(ROOM);
@@ -164,9 +172,78 @@ static void test_hostile_lists(void **state UNUSED)
         run(&w, "ls -A /mnt/disk; stat -c '%h %a' /mnt/disk/old; cat /mnt/disk/old",
                 &after);
         assert_string_equal(after.data, "old\n1 644\nold\n");
+        buf_clear(&after);
+        run(&w, "ls -A / /mnt/inner", &after);
+        assert_string_equal(after.data, "/:\nmnt\n\n/mnt/inner:\n");
         run(&w, "rm /mnt/disk/old", &after);
         close_world(&w);
     }
+    rmdir(folder);
+}
+
+static bool call(struct world *w, worker_tool_fn *tool, struct str args, struct buf *text)
+{
+    struct worker worker = { .setup = &setup, .vfs = w->vfs, .shell = w->sh };
+    struct error err;
+    json_auto_t *value = NULL;
+    assert_true(json_parse(args, &value, &err));
+    buf_clear(text);
+    return tool(&worker, value, w->arena, text);
+}
+
+/* Shell and files together, as the server asks for them. */
+static void test_calls(void **state UNUSED)
+{
+    char folder[] = "/tmp/paddock-memory-XXXXXX";
+    struct world a, b;
+    auto_buf kept = BUF(ROOM), text = BUF(ROOM), out = BUF(ROOM);
+    assert_non_null(mkdtemp(folder));
+    open_world(&a, folder);
+    run(&a, "mkdir /a; cd /a; echo text > file; x=1", &out);
+    assert_false(call(&a, worker_shell_save, STR("{}"), &kept));
+    open_world(&b, folder);
+    assert_false(call(&b, worker_shell_load, buf_str(&kept), &text));
+    assert_int_equal(text.len, 0);
+    run(&b, "pwd; cat file; echo $x", &out);
+    assert_string_equal(out.data, "/a\ntext\n1\n");
+    close_world(&b);
+
+    run(&a, "exec 7< file", &out);
+    assert_true(call(&a, worker_shell_save, STR("{}"), &text));
+    assert_non_null(strstr(text.data, "descriptor 7"));
+    close_world(&a);
+    rmdir(folder);
+}
+
+/* Neither half of a state is taken when the other half is none. */
+static void test_half_a_state(void **state UNUSED)
+{
+    static const char *const halves[] = {
+        "{\"shell\":{\"version\":1},\"memory\":[[\"d\",\"/a\",493,0],"
+        "[\"f\",\"/a/b\",420,0,\"x\"],[\"d\",\"/a\",493,0]]}",
+        "{\"memory\":[[\"f\",\"/mnt/inner/f\",420,0,\"x\"]]}",
+        "{}",
+        "[]",
+    };
+    struct world w;
+    auto_buf text = BUF(ROOM), good = BUF(ROOM), out = BUF(ROOM);
+    char folder[] = "/tmp/paddock-memory-XXXXXX";
+    assert_non_null(mkdtemp(folder));
+    open_world(&w, folder);
+    run(&w, "x=loaded", &out);
+    assert_false(call(&w, worker_shell_save, STR("{}"), &text));
+    struct str shell = buf_str(&text);
+    shell.len -= STR(",\"memory\":[]}").len;
+    buf_addf(&good, "%.*s,\"memory\":[[\"f\",\"/f\",420,0,\"x\"],7]}", STR_ARG(shell));
+    run(&w, "x=before", &out);
+    assert_true(call(&w, worker_shell_load, buf_str(&good), &text));
+    for (size_t i = 0; i < ARRAY_LEN(halves); i++) {
+        assert_true(call(&w, worker_shell_load, str_of(halves[i]), &text));
+        assert_true(text.len > 0);
+    }
+    run(&w, "echo $x; ls -A / /mnt/inner /mnt/disk", &out);
+    assert_string_equal(out.data, "before\n/:\nmnt\n\n/mnt/disk:\n\n/mnt/inner:\n");
+    close_world(&w);
     rmdir(folder);
 }
 
@@ -176,6 +253,8 @@ int main(void)
         cmocka_unit_test(test_round_trip),
         cmocka_unit_test(test_too_much),
         cmocka_unit_test(test_hostile_lists),
+        cmocka_unit_test(test_calls),
+        cmocka_unit_test(test_half_a_state),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
