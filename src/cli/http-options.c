@@ -1,6 +1,7 @@
 #include "cli/http-options.h"
 
 #include "base/file.h"
+#include "session/store-url.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -95,6 +96,21 @@ static bool set_metrics(void *user, const char *value UNUSED, struct error *err 
     return true;
 }
 
+static bool set_state(void *user, const char *value, struct error *err)
+{
+    struct http_options *o = user;
+    struct store_url url;
+    o->state = value;
+    return store_url_parse(str_of(value), &url, err);
+}
+
+static bool set_state_password(void *user, const char *value, struct error *err UNUSED)
+{
+    struct http_options *o = user;
+    o->state_password_file = value;
+    return true;
+}
+
 static bool set_max_sessions(void *user, const char *value, struct error *err)
 {
     struct http_options *o = user;
@@ -136,6 +152,8 @@ static const struct flag table[] = {
     { "--request-time", true, set_request_time },
     { "--session-idle", true, set_session_idle },
     { "--shell-idle", true, set_shell_idle },
+    { "--state", true, set_state },
+    { "--state-password-file", true, set_state_password },
     { "--tls-cert", true, set_tls_cert },
     { "--tls-key", true, set_tls_key },
     { "--token-file", true, set_token_file },
@@ -196,35 +214,49 @@ static bool read_file(const char *flag, const char *path, size_t max, struct are
            error_errno(err, failure, "option '%s': cannot read '%.200s'", flag, path);
 }
 
-static bool is_token(struct str token)
+static bool is_secret(struct str secret, size_t least)
 {
-    for (size_t i = 0; i < token.len; i++)
-        if (token.data[i] <= ' ' || token.data[i] > '~')
+    for (size_t i = 0; i < secret.len; i++)
+        if (secret.data[i] <= ' ' || secret.data[i] > '~')
             return false;
-    return token.len >= MIN_TOKEN;
+    return secret.len >= least;
 }
 
-static bool read_token(const struct http_options *o, struct arena *arena,
-        struct http_settings *out, struct error *err)
+/* One line of a file that only its owner may use. */
+static bool read_secret(const char *flag, const char *path, size_t least,
+        struct arena *arena, struct str *out, struct error *err)
 {
     struct stat st;
-    if (!o->token_file)
-        return true;
-    if (!read_file("--token-file", o->token_file, MAX_TOKEN, arena, &out->token, err))
+    if (!read_file(flag, path, MAX_TOKEN, arena, out, err))
         return false;
-    if (!stat(o->token_file, &st) && st.st_mode & (S_IRWXG | S_IRWXO)) {
-        error_set(err, ERR_INVALID,
-                "option '--token-file': others than its owner may use '%.200s'",
-                o->token_file);
+    if (!stat(path, &st) && st.st_mode & (S_IRWXG | S_IRWXO)) {
+        error_set(err, ERR_INVALID, "option '%s': others than its owner may use '%.200s'",
+                flag, path);
         return error_hint(err, "Do 'chmod 600' on it.");
     }
-    while (out->token.len && strchr("\r\n", out->token.data[out->token.len - 1]))
-        out->token.len--;
-    return is_token(out->token) ||
+    while (out->len && strchr("\r\n", out->data[out->len - 1]))
+        out->len--;
+    return is_secret(*out, least) ||
            error_set(err, ERR_INVALID,
-                   "option '--token-file': a token has at least %d characters, all of "
-                   "them visible ASCII",
-                   MIN_TOKEN);
+                   "option '%s': a %s has at least %zu characters, all of them visible "
+                   "ASCII",
+                   flag, least == MIN_TOKEN ? "token" : "password", least);
+}
+
+static bool read_secrets(const struct http_options *o, struct arena *arena,
+        struct http_settings *out, struct error *err)
+{
+    struct str password;
+    if (o->token_file && !read_secret("--token-file", o->token_file, MIN_TOKEN, arena,
+                                 &out->token, err))
+        return false;
+    if (!o->state_password_file)
+        return true;
+    if (!read_secret("--state-password-file", o->state_password_file, 1, arena, &password,
+                err))
+        return false;
+    out->state_password = arena_cstr(arena, password);
+    return true;
 }
 
 static bool read_tls(const struct http_options *o, struct arena *arena,
@@ -245,7 +277,8 @@ bool http_options_check(const struct http_options *o, struct error *err)
 {
     struct http_settings settings;
     if (!o->wanted)
-        return true;
+        return !o->state ||
+               error_set(err, ERR_INVALID, "option '--state' needs '--transport http'");
     if (!parse_address(o, &settings, err))
         return false;
     if (!settings.is_loopback && (!o->token_file || !o->host_count)) {
@@ -256,6 +289,9 @@ bool http_options_check(const struct http_options *o, struct error *err)
         return error_hint(err, "Give --token-file FILE and --allow-host NAME, or "
                                "serve on 127.0.0.1.");
     }
+    if (o->state_password_file && !o->state)
+        return error_set(
+                err, ERR_INVALID, "option '--state-password-file' goes with '--state'");
     return !o->tls_cert == !o->tls_key ||
            error_set(
                    err, ERR_INVALID, "options '--tls-cert' and '--tls-key' go together");
@@ -265,6 +301,6 @@ bool http_options_load(const struct http_options *o, struct arena *arena,
         struct http_settings *out, struct error *err)
 {
     *out = (struct http_settings){ .token = STR("") };
-    return parse_address(o, out, err) && read_token(o, arena, out, err) &&
+    return parse_address(o, out, err) && read_secrets(o, arena, out, err) &&
            read_tls(o, arena, out, err);
 }

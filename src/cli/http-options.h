@@ -34,6 +34,8 @@
     "  --max-sessions N, --max-workers N\n"                                              \
     "                     sessions (default 256), shells awake at once (32)\n"           \
     "  --shell-idle S     seconds until an unused shell goes to sleep (default 60)\n"    \
+    "  --state URL        share sessions with other servers: redis://HOST or\n"          \
+    "                     redis+unix:///PATH; --state-password-file FILE\n"              \
     "  --session-idle S   seconds until an unused session ends (default 1800)\n"         \
     "  --request-time S   seconds for a request to arrive (default 30)\n"
 
@@ -45,6 +47,7 @@ struct http_options {
     struct str *hosts, *origins; /* of --allow-host, --allow-origin */
     size_t host_count, origin_count;
     const char *token_file, *tls_cert, *tls_key; /* or NULL */
+    const char *state, *state_password_file;     /* or NULL */
     unsigned max_sessions, max_workers;
     unsigned session_idle_s, shell_idle_s, request_s;
 };
@@ -61,6 +64,7 @@ struct http_settings {
     bool is_loopback;
     struct str token;               /* or "" */
     const char *tls_cert, *tls_key; /* PEM; or NULL */
+    const char *state_password;     /* or NULL */
 };
 
 /* Once the line is read.  ERR_INVALID: an address that is none, or beyond the loopback

@@ -21,6 +21,7 @@ struct serve_http {
     uv_signal_t watchers[SERVE_SIGNALS];
     struct shells shells;
     struct http_ticket_key ticket_key;
+    struct store *store; /* or NULL */
     struct dispatch *commons;
     struct http_server *server;
     struct http_listener *listener;
@@ -33,7 +34,7 @@ struct client_name {
     char text[48];
 };
 
-static struct http_client on_open(void *user, struct str peer, bool has_session)
+static struct http_client on_open(void *user, struct str peer, const char *session)
 {
     struct serve_http *s = user;
     struct client_name *name = xcalloc(1, sizeof(*name));
@@ -42,7 +43,11 @@ static struct http_client on_open(void *user, struct str peer, bool has_session)
     struct dispatch_config config = s->parts.dispatch;
     config.session = str_of(name->text);
     config.address = peer;
-    config.has_line = has_session;
+    config.has_line = session;
+    if (session && s->store) {
+        config.store = s->store;
+        config.record = str_of(session);
+    }
     config.commons = s->commons;
     config.shells = &s->shells;
     config.metrics = s->metrics;
@@ -93,6 +98,7 @@ static void on_closed(void *user)
     struct serve_http *s = user;
     http_server_destroy(TAKE(s->server));
     dispatch_destroy(TAKE(s->commons));
+    store_close(TAKE(s->store));
     metrics_destroy(TAKE(s->metrics));
     places_destroy(TAKE(s->shells.places));
     serve_parts_close(&s->parts);
@@ -143,8 +149,40 @@ static void open_server(struct serve_http *s, const struct serve_config *config,
         .open = on_open,
         .close = on_close,
         .metrics = on_metrics,
-        .user = s };
+        .user = s,
+        .store = s->store };
     s->server = http_server_create(&server);
+}
+
+static void on_secret_changed(void *user)
+{
+    struct serve_http *s = user;
+    memcpy(s->ticket_key.bytes, store_secret(s->store), sizeof(s->ticket_key.bytes));
+    if (s->server)
+        http_server_set_key(s->server, &s->ticket_key);
+}
+
+/* Before anything else is: what is wrong with it ends the start. */
+static bool open_store(struct serve_http *s, const struct http_options *o,
+        const struct http_settings *settings, struct error *err)
+{
+    const struct store_config store = { .loop = &s->parts.loop,
+        .url = o->state,
+        .password = settings->state_password,
+        .idle_s = o->session_idle_s,
+        .max_state = SESSION_MAX_STATE,
+        .secret_changed = on_secret_changed,
+        .user = s };
+    static_assert(sizeof(s->ticket_key.bytes) == STORE_SECRET, "one key");
+    if (!o->state)
+        return true;
+    if (!store_open(&store, &s->store, err)) {
+        uv_run(&s->parts.loop, UV_RUN_DEFAULT);
+        uv_loop_close(&s->parts.loop);
+        return false;
+    }
+    on_secret_changed(s);
+    return true;
 }
 
 static bool open_listener(struct serve_http *s, const struct http_options *o,
@@ -181,7 +219,8 @@ bool serve_http(const struct serve_config *config, struct error *err)
     struct http_settings settings;
     bool ready = http_options_load(config->http, arena, &settings, err) &&
                  http_ticket_make_key(&s.ticket_key, err) &&
-                 serve_parts_prepare(&s.parts, config, err);
+                 serve_parts_prepare(&s.parts, config, err) &&
+                 open_store(&s, config->http, &settings, err);
     if (ready) {
         serve_watch_signals(&s.parts.loop, s.watchers, on_signal, &s);
         open_server(&s, config, &settings, arena);

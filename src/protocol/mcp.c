@@ -236,6 +236,19 @@ void mcp_fault_of_json(const struct error *err, struct rpc_fault *fault)
             err->message);
 }
 
+bool mcp_resume(struct mcp *m, struct str revision)
+{
+    if (!era_is_legacy_revision(revision))
+        return false;
+    m->revision = era_legacy_revision(revision);
+    return true;
+}
+
+const char *mcp_revision(const struct mcp *m)
+{
+    return m->revision;
+}
+
 void mcp_receive(struct mcp *m, struct str text)
 {
     json_t *value;

@@ -47,6 +47,13 @@ struct mcp;
 struct mcp *mcp_open(const struct mcp_server *server, struct dispatch *dispatch,
         mcp_send_fn *send, void *user);
 
+/* One that goes on in another process: it has sent `initialize` there, and has been
+ * answered with this legacy revision.  False: there is none of that name. */
+MUST_CHECK bool mcp_resume(struct mcp *m, struct str revision);
+
+/* The legacy revision that is spoken; NULL: `initialize` has not come. */
+const char *mcp_revision(const struct mcp *m);
+
 /* One message, or a batch of them. */
 void mcp_receive(struct mcp *m, struct str text);
 

@@ -2,7 +2,8 @@
  * session-parts.h - the parts of session.h: the calls, and the stages of a worker.
  *
  * session.c has the queue of calls, session-stages.c the worker that does them: it is
- * started, loads what was saved, runs calls, saves, ends.
+ * started, loads what was saved, runs calls, saves, ends.  session-shared.c has what is
+ * more to be done for each call of a shell whose state is in a store.
  */
 #ifndef SESSION_SESSION_PARTS_H
 #define SESSION_SESSION_PARTS_H
@@ -27,8 +28,21 @@ enum stage {
     STAGE_ENDING, /* dismissed */
 };
 
+/* Of a shell in a store.  The record is held for one call. */
+struct shared {
+    enum { SHARED_FREE, SHARED_ASKED, SHARED_HELD, SHARED_SETTLING } state;
+    struct store_job *job; /* while it is asked for, or let go of with a state */
+    uint64_t version;      /* that the worker has; of a new worker: 0 */
+    uint64_t coming;       /* that is being loaded */
+    char *load;            /* what a new worker is to load; or NULL */
+    size_t load_len;
+    bool is_error; /* the answer that waits until the state is kept */
+    struct buf text, notes;
+};
+
 struct session {
     struct session_config config;
+    struct shared shared;
     uv_timer_t timer; /* one wait at a time */
     struct worker *worker;
     struct door_line *line; /* the worker's way to programs, or NULL */
@@ -62,7 +76,37 @@ struct session_call *session_take_first(struct session *s);
 MUST_CHECK bool session_keep_state(struct session *s, struct str state);
 void session_drop_state(struct session *s);
 
+/* session-shared.c */
+
+/* The first call may run: true if the record is held; otherwise that is asked for. */
+bool session_shared_begin(struct session *s);
+
+/* The running call has ended, and its worker is to save.  The answer is kept. */
+void session_shared_keep(
+        struct session *s, bool is_error, struct str text, struct str notes);
+
+/* What the worker has saved; or why it could not: it is no longer used then. */
+void session_shared_saved(struct session *s, bool is_error, struct str text);
+
+/* The running call, if there is one, has no answer; `why` it has none. */
+void session_shared_lost(struct session *s, const char *why);
+
+/* Nothing runs that needs the record. */
+void session_shared_free(struct session *s);
+
 /* session-stages.c */
+
+/* Have the worker load this; `s->stage` is STAGE_READY. */
+void session_load(struct session *s, struct str state);
+
+/* In place of one that has another state. */
+void session_new_worker(struct session *s);
+
+/* After a call has ended. */
+void session_go_on(struct session *s);
+
+/* It has a place, whatever it was about to do with it, and works. */
+void session_keep_place(struct session *s);
 
 /* Why a call cannot even wait. */
 extern const char session_no_place[];

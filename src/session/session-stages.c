@@ -18,7 +18,6 @@ static const char unloaded_note[] =
         "[paddock: the shell had been put to sleep, and could not be restored; its "
         "working directory, variables and functions were reset]\n";
 
-static void go_on(struct session *s);
 static void proceed(struct session *s);
 static void leave_by_itself(struct session *s);
 static void wait_ms(struct session *s, uint64_t ms);
@@ -34,9 +33,10 @@ static void tell_trouble(struct session *s)
 {
     auto_free char *trouble = TAKE(s->trouble);
     session_leave_place(s);
+    session_shared_free(s);
     if (s->first)
         session_answer(s, session_take_first(s), true, str_of(trouble), STR(""));
-    go_on(s);
+    session_go_on(s);
 }
 
 static void set_trouble(struct session *s, const char *what, const char *why)
@@ -121,10 +121,10 @@ static void be_ready(struct session *s)
     proceed(s);
 }
 
-static void load_state(struct session *s)
+void session_load(struct session *s, struct str state)
 {
     s->stage = STAGE_LOADING;
-    worker_call(s->worker, STR("shell.load"), (struct str){ s->state, s->state_len });
+    worker_call(s->worker, STR("shell.load"), state);
     wait_ms(s, s->config.shells->save_ms);
 }
 
@@ -144,6 +144,7 @@ static void on_loaded(struct session *s, bool is_error, struct str text)
         session_drop_state(s);
         s->note = unloaded_note;
     }
+    s->shared.version = s->shared.coming;
     be_ready(s);
 }
 
@@ -152,10 +153,14 @@ static void on_ready(void *user, struct str status)
     struct session *s = user;
     problems_tell(status, s->config.problems_told);
     uv_timer_stop(&s->timer);
+    s->shared.version = 0;
     if (s->state)
-        load_state(s);
+        session_load(s, (struct str){ s->state, s->state_len });
+    else if (s->shared.load)
+        session_load(s, (struct str){ s->shared.load, s->shared.load_len });
     else
         be_ready(s);
+    free(TAKE(s->shared.load));
 }
 
 static void save_state(struct session *s)
@@ -189,7 +194,7 @@ static void leave_by_itself(struct session *s)
 }
 
 /* It has a place, whatever it was about to do with it, and works. */
-static void keep_place(struct session *s)
+void session_keep_place(struct session *s)
 {
     bool waits;
     if (s->place.state != PLACE_WORKING)
@@ -206,7 +211,7 @@ static void stay_awake(struct session *s, struct str why)
     s->stay_told = true;
     s->stage = STAGE_READY;
     if (s->first) {
-        keep_place(s);
+        session_keep_place(s);
         proceed(s);
     } else {
         places_stay(s->config.shells->places, &s->place);
@@ -215,13 +220,16 @@ static void stay_awake(struct session *s, struct str why)
 
 static void on_saved(struct session *s, bool is_error, struct str text)
 {
-    if (is_error) {
+    if (s->config.store) {
+        s->stage = STAGE_READY;
+        session_shared_saved(s, is_error, text);
+    } else if (is_error) {
         stay_awake(s, text);
     } else if (!session_keep_state(s, text)) {
         stay_awake(s, STR("there is no room for its state"));
     } else if (s->first && !places_waiting(s->config.shells->places)) {
         s->stage = STAGE_READY;
-        keep_place(s);
+        session_keep_place(s);
         proceed(s);
     } else {
         dismiss(s);
@@ -230,11 +238,16 @@ static void on_saved(struct session *s, bool is_error, struct str text)
 
 static void on_answer(struct session *s, bool is_error, struct str text, struct str notes)
 {
-    struct session_call *call = TAKE(s->running);
     if (s->line)
         door_rest(s->line);
+    if (s->config.store) {
+        session_shared_keep(s, is_error, text, notes);
+        save_state(s);
+        return;
+    }
+    struct session_call *call = TAKE(s->running);
     session_answer(s, call, is_error, text, notes);
-    go_on(s);
+    session_go_on(s);
 }
 
 static void on_reply(void *user, bool is_error, struct str text, struct str notes)
@@ -271,18 +284,23 @@ static void close_line(struct session *s)
         door_close(TAKE(s->line));
 }
 
-void session_end_worker(struct session *s)
+static void forget_worker(struct session *s)
 {
     worker_destroy(TAKE(s->worker));
     close_line(s);
     s->stage = STAGE_NONE;
+}
+
+void session_end_worker(struct session *s)
+{
+    forget_worker(s);
     session_leave_place(s);
 }
 
 /* What the next answer says first, of a worker that has ended in this stage. */
 static const char *find_note(const struct session *s, enum stage stage)
 {
-    if (s->config.stateless)
+    if (s->config.stateless || s->config.store)
         return NULL;
     if (stage == STAGE_LOADING)
         return unloaded_note;
@@ -299,14 +317,16 @@ static void on_ended(void *user, const char *why)
     if (stage == STAGE_LOADING)
         session_drop_state(s);
     s->used = false;
-    if (s->running)
+    if (s->config.store)
+        session_shared_lost(s, why);
+    else if (s->running)
         answer_lost_call(s, why);
     s->note = note;
     if (stage == STAGE_STARTING) {
         set_start_trouble(s, why);
         tell_trouble(s);
     } else {
-        go_on(s);
+        session_go_on(s);
     }
 }
 
@@ -355,6 +375,12 @@ static void start(struct session *s)
     wait_ms(s, 0); /* answers come from the loop */
 }
 
+void session_new_worker(struct session *s)
+{
+    forget_worker(s);
+    start(s);
+}
+
 static void on_granted(void *user)
 {
     start(user);
@@ -390,9 +416,9 @@ static void run_first(struct session *s)
 {
     struct session_call *call = s->running = session_take_first(s);
     if (s->config.shells)
-        keep_place(s);
+        session_keep_place(s);
     session_drop_state(s); /* from now on that is another one */
-    s->used = true;
+    s->used = !s->config.store;
     if (s->line)
         door_resume(s->line, s->config.timeout_ms);
     worker_call(
@@ -404,10 +430,10 @@ void session_pump(struct session *s)
 {
     if (s->running || !s->first)
         return;
-    if (s->stage == STAGE_READY)
-        run_first(s);
-    else
+    if (s->stage != STAGE_READY)
         session_warm(s);
+    else if (!s->config.store || session_shared_begin(s))
+        run_first(s);
 }
 
 /* Others wait, and it has worked for a while. */
@@ -422,6 +448,7 @@ static bool has_had_its_turn(const struct session *s)
 static void rest(struct session *s)
 {
     struct shells *shells = s->config.shells;
+    session_shared_free(s);
     if (!shells)
         return;
     if (shells->idle_ms)
@@ -436,12 +463,12 @@ static void proceed(struct session *s)
         leave_by_itself(s);
     else
         session_pump(s);
-    if (s->stage == STAGE_READY && !s->running)
+    if (s->stage == STAGE_READY && !s->running && !s->first)
         rest(s);
 }
 
 /* After a call has ended. */
-static void go_on(struct session *s)
+void session_go_on(struct session *s)
 {
     proceed(s);
     if (session_is_idle(s) && s->config.idle)

@@ -62,6 +62,8 @@ struct session *session_create(const struct session_config *config)
 {
     struct session *s = xcalloc(1, sizeof(*s));
     s->config = *config;
+    if (config->store)
+        s->config.id.data = str_copy(config->id);
     if (!s->config.problems_told)
         s->config.problems_told = &s->problems_told;
     s->last = &s->first;
@@ -128,9 +130,13 @@ void session_cancel(struct session *s, struct session_call *call)
         drop_waiting(s, call);
         if (session_waits(s) && !s->first)
             session_leave_place(s);
+        else if (s->shared.state == SHARED_ASKED && !s->first)
+            session_go_on(s);
         return;
     }
     call->done = NULL;
+    if (s->shared.state == SHARED_SETTLING)
+        return; /* it has ended */
     s->asks = 0;
     session_ask_to_stop(s);
 }
@@ -145,6 +151,9 @@ void session_destroy(struct session *s)
     if (!s)
         return;
     session_end_worker(s);
+    session_shared_free(s);
+    if (s->config.store)
+        free((char *)(uintptr_t)s->config.id.data);
     if (s->running)
         free_call(s, s->running);
     while (s->first)

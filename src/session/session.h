@@ -12,6 +12,11 @@
  * call starts one that is told it ("shell.load").  Nothing is lost by that.  Where the
  * state cannot be saved, the shell stays awake.  A shell with many calls lets others work
  * between two of them.
+ *
+ * A shell that other servers may run as well has its state in a store (store.h).  It is
+ * held there for each call, loaded if it has changed, and saved before the call is
+ * answered; a worker that is kept is only worth its start.  If that is not possible, the
+ * answer says so, and the next call finds the shell as the store has it.
  */
 #ifndef SESSION_SESSION_H
 #define SESSION_SESSION_H
@@ -19,6 +24,7 @@
 #include "broker/spawn.h"
 #include "session/door.h"
 #include "session/places.h"
+#include "session/store.h"
 
 #include <uv.h>
 
@@ -27,7 +33,8 @@
 #define SESSION_MAX_STATE      ((size_t)4 << 20)   /* bytes, of one shell asleep */
 #define SESSION_MAX_STATES     ((size_t)256 << 20) /* of all of them */
 #define SESSION_SAVE_MS        5000
-#define SESSION_TURN_MS        250 /* so long a shell works on, while others wait */
+#define SESSION_HOLD_MS        120000 /* so long beyond the time limit of a call */
+#define SESSION_TURN_MS        250    /* so long a shell works on, while others wait */
 
 struct session;
 struct session_call;
@@ -58,6 +65,8 @@ struct session_config {
     void *idle_user;
     bool *problems_told;   /* shared by sessions that are alike, or NULL: problems.h */
     struct shells *shells; /* NULL: it shares nothing, and never sleeps */
+    struct store *store;   /* or NULL; needs `shells` */
+    struct str id;         /* of the record there; copied */
 };
 
 /* Called once for each call that is not cancelled, from the loop.  `notes`: the JSON that

@@ -351,6 +351,8 @@ static struct session *create_shell(const struct dispatch_config *config)
 {
     struct session_config shell = config->worker;
     shell.shells = config->shells;
+    shell.store = config->store;
+    shell.id = config->record;
     shell.door = config->door;
     if (shell.door)
         shell.setup = config->door_setup;
@@ -379,7 +381,7 @@ struct dispatch *dispatch_create(const struct dispatch_config *config)
         d->shell = create_shell(&d->config);
     d->turns = commons ? commons->turns : create_turns(config);
     d->client = turns_join(d->turns, config->address, config->has_line);
-    d->config.address = STR(""); /* it was borrowed */
+    d->config.address = d->config.record = STR(""); /* they were borrowed */
     if (commons) {
         d->pool = commons->pool;
         d->commands = commons->commands;

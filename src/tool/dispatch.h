@@ -25,6 +25,8 @@ struct dispatch_config {
     struct door *door;                /* where the shell asks for programs; or NULL */
     struct str door_setup;            /* the shell's setup then */
     struct shells *shells;            /* what those of all clients share, or NULL */
+    struct store *store;              /* where the shell's state is; or NULL */
+    struct str record;                /* its id there; borrowed */
     const struct toolset *tools;      /* what is offered decides what is kept warm */
     struct run_shell_config commands; /* .launcher NULL: no commands are offered */
     struct run_python_config python;

@@ -6,6 +6,8 @@
 
 #include <stdio.h>
 
+#define SHARED_SHELL STR("2026-07-28") /* the revision in the record of a ticket */
+
 #define MAX_STREAM ((size_t)256 << 20)
 
 struct http_server {
@@ -31,6 +33,8 @@ struct http_exchange {
     struct http_session *session; /* whose call runs, or NULL */
     struct http_client client;    /* of its own; .mcp NULL: none */
     struct mcp *mcp;              /* where calls of ours may run; NULL: none do */
+    struct store_job *job;        /* it waits for; or NULL */
+    void (*then)(struct http_exchange *x, const struct store_answer *answer);
     struct http_answer answer;
     char session_id[HTTP_SESSION_DIGITS + 1];
     char ticket[HTTP_TICKET_LEN + 1]; /* of the shell that its call opens, or "" */
@@ -54,6 +58,11 @@ struct http_server *http_server_create(const struct http_server_config *config)
     s->config = *config;
     s->tickets = http_ticket_bind(&config->ticket_key, config->rules.token);
     return s;
+}
+
+void http_server_set_key(struct http_server *s, const struct http_ticket_key *key)
+{
+    s->tickets = http_ticket_bind(key, s->config.rules.token);
 }
 
 static void close_client(struct http_server *s, struct http_client client)
@@ -159,6 +168,33 @@ bool http_exchange_add(struct http_exchange *x, struct str bytes)
     return true;
 }
 
+static void on_record(void *user, const struct store_answer *answer)
+{
+    struct http_exchange *x = user;
+    x->job = NULL;
+    x->then(x, answer);
+    x->wake(x->user);
+}
+
+static void answer_no_store(struct http_exchange *x, const struct store_answer *answer)
+{
+    auto_buf text = BUF(512);
+    buf_addf(&text, "the store of sessions cannot be reached: %s; try again",
+            answer->error ? answer->error : "it is busy");
+    answer_busy(x, text.data);
+}
+
+static void on_forgotten(void *user UNUSED, const struct store_answer *answer UNUSED)
+{
+}
+
+/* Nobody is to find the session any more, wherever. */
+static void forget_record(struct http_server *s, const char *id)
+{
+    if (s->config.store)
+        store_remove(s->config.store, str_of(id), on_forgotten, NULL);
+}
+
 /* Events of a stream: the head of the answer goes with the first. */
 static void start_stream(struct http_exchange *x)
 {
@@ -188,8 +224,10 @@ static void on_reply(void *user, struct str message, int fault)
 {
     struct http_exchange *x = user;
     x->fault = fault;
-    if (x->ends && x->session)
+    if (x->ends && x->session) {
         x->session->ended = true;
+        forget_record(x->server, x->session->id);
+    }
     if (x->streams || !http_accepts_json(&x->head)) {
         add_event(x, message);
         return;
@@ -259,39 +297,85 @@ static void hand_over(struct http_exchange *x, const struct http_client *client,
     mcp_receive_json(client->mcp, m->value, buf_str(&x->body), &sink);
 }
 
+/* What nobody loses: a session that has not worked, or that a store has. */
+static struct http_session *find_dispensable(const struct http_server *s)
+{
+    return s->config.store ? http_sessions_expired(&s->sessions, UINT64_MAX)
+                           : http_sessions_dispensable(&s->sessions);
+}
+
 /* One more session; NULL: that is answered.  There may be one too many until keep_bound()
  * is called, when it is known that this one is needed. */
 static struct http_session *add_session(
-        struct http_exchange *x, enum http_session_kind kind)
+        struct http_exchange *x, enum http_session_kind kind, const char *id)
 {
     struct http_server *s = x->server;
-    struct error err;
-    struct http_session *session = NULL;
-    if (s->sessions.count >= s->config.max_sessions &&
-            !http_sessions_dispensable(&s->sessions)) {
+    if (s->sessions.count >= s->config.max_sessions && !find_dispensable(s)) {
         answer_busy(x, "as many sessions are open as --max-sessions allows; try again");
         return NULL;
     }
-    struct http_client client = s->config.open(s->config.user, x->head.peer, true);
-    if (!http_sessions_add(&s->sessions, kind, &client, now_ms(s), &session, &err)) {
-        log_line(LOG_ERROR, "%s", err.message);
-        close_client(s, client);
-        answer_fault(x, 500, RPC_INTERNAL_ERROR, "Internal error");
-    }
-    return session;
+    struct http_client client = s->config.open(s->config.user, x->head.peer, id);
+    return http_sessions_add(&s->sessions, kind, id, &client, now_ms(s));
 }
 
 /* Somebody may lose a session that he has never used. */
 static void keep_bound(struct http_server *s)
 {
+    struct http_session *one = NULL;
     if (s->sessions.count > s->config.max_sessions)
-        remove_session(s, http_sessions_dispensable(&s->sessions));
+        one = find_dispensable(s);
+    if (one)
+        remove_session(s, one);
+}
+
+/* False: that is answered. */
+static bool make_id(struct http_exchange *x)
+{
+    struct error err;
+    if (http_sessions_make_id(x->session_id, &err))
+        return true;
+    log_line(LOG_ERROR, "%s", err.message);
+    answer_fault(x, 500, RPC_INTERNAL_ERROR, "Internal error");
+    return false;
+}
+
+/* The session that its call has opened, of which nobody was told. */
+static void take_back(struct http_exchange *x)
+{
+    struct http_session *session = TAKE(x->session);
+    x->mcp = NULL;
+    forget_record(x->server, session->id);
+    remove_session(x->server, session);
+}
+
+static void on_opened(struct http_exchange *x, const struct store_answer *answer)
+{
+    x->ready = true;
+    if (answer->end == STORE_DONE)
+        return;
+    if (x->session)
+        take_back(x);
+    x->answer.session = NULL;
+    x->streams = false;
+    buf_clear(&x->stream);
+    answer_no_store(x, answer);
+}
+
+/* Its client has its answer when others can find the session. */
+static void share_session(struct http_exchange *x, struct http_session *session)
+{
+    enter_session(x, session);
+    x->ready = false;
+    x->then = on_opened;
+    x->job = store_add(x->server->config.store, str_of(session->id),
+            str_of(mcp_revision(session->client.mcp)), on_record, x);
 }
 
 static void open_session(struct http_exchange *x)
 {
     struct http_server *s = x->server;
-    struct http_session *session = add_session(x, HTTP_BY_HEADER);
+    struct http_session *session =
+            make_id(x) ? add_session(x, HTTP_BY_HEADER, x->session_id) : NULL;
     if (!session)
         return;
     hand_over(x, &session->client, NULL); /* is answered at once */
@@ -301,57 +385,139 @@ static void open_session(struct http_exchange *x)
         return;
     }
     keep_bound(s);
-    memcpy(x->session_id, session->id, sizeof(x->session_id));
     x->answer.session = x->session_id;
+    if (s->config.store)
+        share_session(x, session);
 }
 
-/* The session that the head names; NULL: there is none, and that is answered. */
-static struct http_session *find_session(struct http_exchange *x)
+static void answer_gone(struct http_exchange *x)
+{
+    answer_fault(x, 404, RPC_INVALID_REQUEST, "Session not found");
+}
+
+/* The head names a session; false: it does not, and that is answered. */
+static bool names_session(struct http_exchange *x)
 {
     struct str id = x->head.fields[HTTP_SESSION];
-    if (!id.len || http_head_repeats(&x->head, HTTP_SESSION)) {
+    bool one = id.len && !http_head_repeats(&x->head, HTTP_SESSION);
+    if (!one)
         answer_fault(x, 400, RPC_INVALID_REQUEST,
                 "Bad Request: one Mcp-Session-Id is needed; 'initialize' gives it");
+    else if (!http_sessions_is_id(id))
+        answer_gone(x);
+    else
+        memcpy(x->session_id, id.data, id.len);
+    return x->session_id[0];
+}
+
+static void enter_and_run(struct http_exchange *x, struct http_session *session)
+{
+    if (!session) {
+        answer_gone(x);
+        return;
+    }
+    enter_session(x, session);
+    hand_over(x, &session->client, NULL);
+}
+
+/* Tell those who wait for calls of this session, then end it. */
+static void end_session(struct http_server *s, struct http_session *session)
+{
+    for (struct http_exchange *x = s->exchanges; x; x = x->next) {
+        if (x->session != session)
+            continue;
+        if (!x->ready)
+            answer_fault(x, 404, RPC_INVALID_REQUEST, "Session not found");
+        x->stream_ended = true;
+        x->running = false;
+        x->session = NULL;
+        x->mcp = NULL;
+        x->wake(x->user);
+    }
+    remove_session(s, session);
+}
+
+/* One that another server has opened, as its record says; NULL: it is none of this kind,
+ * or there is no room, and that is answered. */
+static struct http_session *adopt(struct http_exchange *x, enum http_session_kind kind,
+        const struct store_answer *answer)
+{
+    struct http_server *s = x->server;
+    if (str_eq(answer->revision, SHARED_SHELL) != (kind == HTTP_BY_TICKET))
+        return NULL;
+    struct http_session *session = add_session(x, kind, x->session_id);
+    if (!session)
+        return NULL;
+    if (kind == HTTP_BY_HEADER && !mcp_resume(session->client.mcp, answer->revision)) {
+        remove_session(s, session);
         return NULL;
     }
-    struct http_session *session =
-            http_sessions_find(&x->server->sessions, HTTP_BY_HEADER, id);
-    if (!session)
-        answer_fault(x, 404, RPC_INVALID_REQUEST, "Session not found");
+    enter_session(x, session);
+    keep_bound(s);
+    leave_session(x);
     return session;
+}
+
+/* The session of the record that was asked for; NULL: there is none, or that is answered.
+ */
+static struct http_session *find_shared(struct http_exchange *x,
+        enum http_session_kind kind, const struct store_answer *answer)
+{
+    struct http_server *s = x->server;
+    struct http_session *session =
+            http_sessions_find(&s->sessions, kind, str_of(x->session_id));
+    if (answer->end == STORE_DONE)
+        return session ? session : adopt(x, kind, answer);
+    if (answer->end != STORE_NOT_FOUND)
+        answer_no_store(x, answer);
+    else if (session)
+        end_session(s, session);
+    return NULL;
+}
+
+static void on_session(struct http_exchange *x, const struct store_answer *answer)
+{
+    struct http_session *session = find_shared(x, HTTP_BY_HEADER, answer);
+    if (!x->ready)
+        enter_and_run(x, session);
+}
+
+/* Whether there is a record of `session_id`. */
+static void ask_record(struct http_exchange *x,
+        void (*then)(struct http_exchange *x, const struct store_answer *answer))
+{
+    x->then = then;
+    x->job = store_touch(x->server->config.store, str_of(x->session_id), on_record, x);
 }
 
 static void run_in_session(struct http_exchange *x)
 {
-    struct http_session *session = find_session(x);
-    if (!session)
+    struct http_server *s = x->server;
+    if (!names_session(x))
         return;
-    enter_session(x, session);
-    hand_over(x, &session->client, NULL);
+    if (s->config.store)
+        ask_record(x, on_session);
+    else
+        enter_and_run(x,
+                http_sessions_find(&s->sessions, HTTP_BY_HEADER, str_of(x->session_id)));
 }
 
 /* With a client that is gone afterwards; `refused`: the call gets this for an answer. */
 static void run_alone(struct http_exchange *x, const struct error *refused)
 {
     struct http_server *s = x->server;
-    x->client = s->config.open(s->config.user, x->head.peer, false);
+    x->client = s->config.open(s->config.user, x->head.peer, NULL);
     hand_over(x, &x->client, refused);
 }
 
-/* The session that its call has opened, of which nobody was told. */
-static void take_back(struct http_exchange *x)
-{
-    struct http_session *session = TAKE(x->session);
-    x->mcp = NULL;
-    remove_session(x->server, session);
-}
-
-static void run_new_shell(struct http_exchange *x)
+static void begin_shell(struct http_exchange *x)
 {
     struct http_server *s = x->server;
-    struct http_session *session = add_session(x, HTTP_BY_TICKET);
-    if (!session)
+    struct http_session *session = add_session(x, HTTP_BY_TICKET, x->session_id);
+    if (!session) {
+        forget_record(s, x->session_id);
         return;
+    }
     http_ticket_write(&s->tickets, session->id, x->ticket);
     snprintf(x->remark, sizeof(x->remark),
             "[paddock: session %s; give it as 'session' to go on in this shell]",
@@ -364,30 +530,41 @@ static void run_new_shell(struct http_exchange *x)
         take_back(x);
 }
 
-/* The session of a ticket; NULL: `err` says why there is none. */
-static struct http_session *find_shell(
-        const struct http_server *s, struct str ticket, struct error *err)
+static void on_new_shell(struct http_exchange *x, const struct store_answer *answer)
 {
-    struct str id;
-    struct http_session *session = NULL;
-    if (!http_ticket_read(&s->tickets, ticket, &id))
-        error_set(err, ERR_DENIED,
-                "argument 'session' is neither \"new\" nor a name from this server");
-    else if (!(session = http_sessions_find(&s->sessions, HTTP_BY_TICKET, id)))
-        error_set(err, ERR_NOT_FOUND,
-                "argument 'session' names one that is there no more: it was ended, or "
-                "not used for too long");
-    return session;
+    if (answer->end == STORE_DONE)
+        begin_shell(x);
+    else
+        answer_no_store(x, answer);
 }
 
-static void run_in_shell(struct http_exchange *x, struct str ticket)
+static void run_new_shell(struct http_exchange *x)
+{
+    struct store *store = x->server->config.store;
+    if (!make_id(x))
+        return;
+    if (!store) {
+        begin_shell(x);
+        return;
+    }
+    x->then = on_new_shell;
+    x->job = store_add(store, str_of(x->session_id), SHARED_SHELL, on_record, x);
+}
+
+static void refuse_shell(struct http_exchange *x, enum error_code code, const char *why)
 {
     struct error err;
-    struct http_session *session = find_shell(x->server, ticket, &err);
+    error_set(&err, code, "%.*s: argument 'session' %s", STR_ARG(x->message.tool), why);
+    error_hint(&err, "Call with session \"new\" for a fresh shell that stays.");
+    run_alone(x, &err);
+}
+
+static void go_on_in_shell(struct http_exchange *x, struct http_session *session)
+{
     if (!session) {
-        error_context(&err, "%.*s", STR_ARG(x->message.tool));
-        error_hint(&err, "Call with session \"new\" for a fresh shell that stays.");
-        run_alone(x, &err);
+        refuse_shell(x, ERR_NOT_FOUND,
+                "names one that is there no more: it was ended, or not used for too "
+                "long");
         return;
     }
     if (x->message.ends_session)
@@ -395,6 +572,29 @@ static void run_in_shell(struct http_exchange *x, struct str ticket)
     enter_session(x, session);
     hand_over(x, &session->client, NULL);
     x->ends = x->message.ends_session; /* a call that was refused is answered by now */
+}
+
+static void on_shell(struct http_exchange *x, const struct store_answer *answer)
+{
+    struct http_session *session = find_shared(x, HTTP_BY_TICKET, answer);
+    if (!x->ready)
+        go_on_in_shell(x, session);
+}
+
+static void run_in_shell(struct http_exchange *x, struct str ticket)
+{
+    struct http_server *s = x->server;
+    struct str id;
+    if (!http_ticket_read(&s->tickets, ticket, &id)) {
+        refuse_shell(x, ERR_DENIED, "is neither \"new\" nor a name from this server");
+        return;
+    }
+    memcpy(x->session_id, id.data, HTTP_SESSION_DIGITS);
+    if (s->config.store)
+        ask_record(x, on_shell);
+    else
+        go_on_in_shell(x,
+                http_sessions_find(&s->sessions, HTTP_BY_TICKET, str_of(x->session_id)));
 }
 
 /* A call may say in which shell it is to run. */
@@ -433,30 +633,38 @@ static void run_message(struct http_exchange *x)
     }
 }
 
-/* Tell those who wait for calls of this session, then end it. */
-static void end_session(struct http_server *s, struct http_session *session)
+static void finish_session(struct http_exchange *x, bool known)
 {
-    for (struct http_exchange *x = s->exchanges; x; x = x->next) {
-        if (x->session != session)
-            continue;
-        if (!x->ready)
-            answer_fault(x, 404, RPC_INVALID_REQUEST, "Session not found");
-        x->stream_ended = true;
-        x->running = false;
-        x->session = NULL;
-        x->mcp = NULL;
-        x->wake(x->user);
-    }
-    remove_session(s, session);
+    struct http_server *s = x->server;
+    struct http_session *session =
+            http_sessions_find(&s->sessions, HTTP_BY_HEADER, str_of(x->session_id));
+    if (session)
+        end_session(s, session);
+    if (session || known)
+        set_answer(x, 200, NULL);
+    else
+        answer_gone(x);
+}
+
+static void on_finished(struct http_exchange *x, const struct store_answer *answer)
+{
+    if (answer->end == STORE_DONE || answer->end == STORE_NOT_FOUND)
+        finish_session(x, answer->end == STORE_DONE);
+    else
+        answer_no_store(x, answer);
 }
 
 static void run_end_session(struct http_exchange *x)
 {
-    struct http_session *session = find_session(x);
-    if (!session)
+    struct store *store = x->server->config.store;
+    if (!names_session(x))
         return;
-    end_session(x->server, session);
-    set_answer(x, 200, NULL);
+    if (!store) {
+        finish_session(x, false);
+        return;
+    }
+    x->then = on_finished;
+    x->job = store_remove(store, str_of(x->session_id), on_record, x);
 }
 
 static void run_health(struct http_exchange *x)
@@ -543,6 +751,8 @@ void http_exchange_close(struct http_exchange *x)
 {
     struct http_server *s = x->server;
     x->wake = wake_nobody;
+    if (x->job)
+        store_cancel(TAKE(x->job));
     bool untold = x->ticket[0] && x->running;
     cancel(x);
     if (untold && x->session)
@@ -574,7 +784,7 @@ size_t http_server_sessions(const struct http_server *s)
 bool http_server_is_busy(const struct http_server *s)
 {
     for (const struct http_exchange *x = s->exchanges; x; x = x->next)
-        if (x->running)
+        if (x->running || x->job)
             return true;
     return false;
 }
@@ -582,6 +792,11 @@ bool http_server_is_busy(const struct http_server *s)
 void http_server_cancel_all(struct http_server *s)
 {
     for (struct http_exchange *x = s->exchanges; x; x = x->next) {
+        if (x->job) {
+            store_cancel(TAKE(x->job));
+            answer_busy(x, "the server ends");
+            x->wake(x->user);
+        }
         if (!x->running)
             continue;
         if (x->streams) {

@@ -4,7 +4,8 @@
  * Who moves the bytes opens an exchange for each request when its head is there, adds the
  * body, runs it, and takes the answer when the exchange says that it is ready: all at
  * once, or as a stream that grows.  Sessions, their clients and what runs belong to the
- * server.
+ * server.  With a store, each request to a session asks there first: whether it still
+ * is, and which revision it speaks if another server has opened it.
  *
  * Nothing here calls back into who moves the bytes but `wake`, and that only asks to be
  * looked at again.
@@ -12,6 +13,7 @@
 #ifndef TRANSPORT_HTTP_SERVER_H
 #define TRANSPORT_HTTP_SERVER_H
 
+#include "session/store.h"
 #include "transport/http-rules.h"
 #include "transport/http-ticket.h"
 
@@ -29,20 +31,24 @@ struct http_server_config {
     unsigned max_sessions, session_idle_ms;
     unsigned keepalive_ms; /* so long a stream may be silent */
     size_t max_bodies;     /* bytes of all bodies that are held at once */
-    /* A new client, without any state, from the address `peer`; with a session or for a
-     * single request. */
-    struct http_client (*open)(void *user, struct str peer, bool has_session);
+    /* A new client, without any state, from the address `peer`; for the session of this
+     * id, or for a single request: NULL. */
+    struct http_client (*open)(void *user, struct str peer, const char *session);
     void (*close)(void *user, struct http_client client);
     /* Append the counters, and return their media type; asked only if the rules have them
      * served. */
     const char *(*metrics)(void *user, struct buf *out);
     void *user;
+    struct store *store; /* where other servers find our sessions; or NULL */
 };
 
 struct http_server;
 struct http_exchange;
 
 struct http_server *http_server_create(const struct http_server_config *config);
+
+/* Tickets that were written with another key are void from now on. */
+void http_server_set_key(struct http_server *s, const struct http_ticket_key *key);
 
 /* From now on every request is refused; what runs goes on. */
 void http_server_refuse_all(struct http_server *s);

@@ -23,7 +23,7 @@ struct http_session *http_sessions_find(
     return NULL;
 }
 
-static bool make_id(char *id, struct error *err)
+bool http_sessions_make_id(char id[HTTP_SESSION_DIGITS + 1], struct error *err)
 {
     unsigned char bytes[HTTP_SESSION_DIGITS / 2];
     if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
@@ -32,6 +32,14 @@ static bool make_id(char *id, struct error *err)
     buf_add_hex(&text, bytes, sizeof(bytes));
     memcpy(id, text.data, HTTP_SESSION_DIGITS + 1);
     return true;
+}
+
+bool http_sessions_is_id(struct str id)
+{
+    for (size_t i = 0; i < id.len; i++)
+        if (!id.data[i] || !strchr("0123456789abcdef", id.data[i]))
+            return false;
+    return id.len == HTTP_SESSION_DIGITS;
 }
 
 static void append(struct http_sessions *t, struct http_session *s)
@@ -48,15 +56,12 @@ static void unlink_by_use(struct http_sessions *t, struct http_session *s)
     *(s->newer ? &s->newer->older : &t->newest) = s->older;
 }
 
-bool http_sessions_add(struct http_sessions *t, enum http_session_kind kind,
-        const struct http_client *client, uint64_t now, struct http_session **out,
-        struct error *err)
+struct http_session *http_sessions_add(struct http_sessions *t,
+        enum http_session_kind kind, const char *id, const struct http_client *client,
+        uint64_t now)
 {
     struct http_session *s = xcalloc(1, sizeof(*s));
-    if (!make_id(s->id, err)) {
-        free(s);
-        return false;
-    }
+    memcpy(s->id, id, sizeof(s->id));
     s->kind = kind;
     s->client = *client;
     s->used = now;
@@ -65,8 +70,7 @@ bool http_sessions_add(struct http_sessions *t, enum http_session_kind kind,
     *bucket = s;
     append(t, s);
     t->count++;
-    *out = s;
-    return true;
+    return s;
 }
 
 void http_sessions_touch(struct http_sessions *t, struct http_session *s, uint64_t now)

@@ -51,10 +51,17 @@ struct http_sessions {
 struct http_session *http_sessions_find(
         const struct http_sessions *t, enum http_session_kind kind, struct str id);
 
-/* ERR_IO: the kernel gives no random bytes. */
-MUST_CHECK bool http_sessions_add(struct http_sessions *t, enum http_session_kind kind,
-        const struct http_client *client, uint64_t now, struct http_session **out,
-        struct error *err);
+/* A new id.  ERR_IO: the kernel gives no random bytes. */
+MUST_CHECK bool http_sessions_make_id(
+        char id[HTTP_SESSION_DIGITS + 1], struct error *err);
+
+/* Whether that could have made it. */
+bool http_sessions_is_id(struct str id);
+
+/* There is none of this id. */
+struct http_session *http_sessions_add(struct http_sessions *t,
+        enum http_session_kind kind, const char *id, const struct http_client *client,
+        uint64_t now);
 
 /* It is being used now. */
 void http_sessions_touch(struct http_sessions *t, struct http_session *s, uint64_t now);

@@ -7,10 +7,11 @@
 static struct http_session *add(struct http_sessions *t, uint64_t now)
 {
     const struct http_client client = { .own = t };
-    struct http_session *s = NULL;
+    char id[HTTP_SESSION_DIGITS + 1];
     struct error err;
-    assert_true(http_sessions_add(t, HTTP_BY_HEADER, &client, now, &s, &err));
-    return s;
+    assert_true(http_sessions_make_id(id, &err));
+    assert_true(http_sessions_is_id(str_of(id)));
+    return http_sessions_add(t, HTTP_BY_HEADER, id, &client, now);
 }
 
 static void remove_one(struct http_sessions *t, struct http_session *s)

@@ -14,7 +14,7 @@ struct fixture {
 };
 
 static struct http_client on_open(
-        void *user, struct str peer UNUSED, bool has_session UNUSED)
+        void *user, struct str peer UNUSED, const char *session UNUSED)
 {
     static const char *const env[] = { NULL };
     struct fixture *f = user;
