@@ -33,8 +33,8 @@
 #define SESSION_MAX_STATE      ((size_t)4 << 20)   /* bytes, of one shell asleep */
 #define SESSION_MAX_STATES     ((size_t)256 << 20) /* of all of them */
 #define SESSION_SAVE_MS        5000
-#define SESSION_HOLD_MS        120000 /* so long beyond the time limit of a call */
-#define SESSION_TURN_MS        250    /* so long a shell works on, while others wait */
+#define SESSION_HOLD_MS        20000 /* so long beyond the time limit of a call */
+#define SESSION_TURN_MS        250   /* so long a shell works on, while others wait */
 
 struct session;
 struct session_call;

@@ -72,13 +72,13 @@ static struct dispatch_config dispatch_config(struct world *w)
     };
 }
 
-static struct http_client on_open(void *user, struct str peer, bool has_session)
+static struct http_client on_open(void *user, struct str peer, const char *session)
 {
     struct world *w = user;
     struct dispatch_config config = dispatch_config(w);
     config.commons = w->commons;
     config.address = peer;
-    config.has_line = has_session;
+    config.has_line = session;
     struct dispatch *dispatch = dispatch_create(&config);
     w->clients++;
     return (struct http_client){ .mcp = mcp_open(&w->mcp, dispatch, NULL, NULL),
