@@ -2,9 +2,10 @@
 
 All servers run at once and are measured in turns, each by one thread of wrk on the same
 machine, over connections that are kept alive.  There are as many sessions as connections,
-except where a call has none: a modern fs_stat, and run in a fresh shell.  Our shortest call that does any work is fs_stat, which asks a
-confined process for one file; the rivals' is an echo, which asks nobody.  Of requests a second
-the ratio is the rival's to ours, so that below 1.00 paddock is faster here too.
+except where a call has none: a modern fs_stat, and run in a fresh shell.  Our shortest call
+that does any work is fs_stat, which asks a confined process for one file; the rivals' is an
+echo, which asks nobody.  Of calls a second the ratio is the rival's to ours, so that below
+1.00 paddock is faster here too.
 """
 import shutil
 import subprocess
