@@ -20,19 +20,20 @@ def timed(times, work):
     return result
 
 
-def quiet(server):
-    """Until all its shells are asleep."""
+def wait_for_sleep(server, sessions):
+    """Until all its shells are asleep; what processes it has then."""
     give_up = time.monotonic() + web.HANG_SECONDS
-    while web.descendants(server.p.pid):
+    while f'paddock_sessions{{state="asleep"}} {sessions}\n' not in web.metrics(server):
         if time.monotonic() > give_up:
             raise SystemExit("some shells do not go to sleep")
         time.sleep(0.05)
+    return 1 + len(web.descendants(server.p.pid))
 
 
 def run(build, root, sessions):
     (root / "d").mkdir()
     server = web.paddock(build / "src/mcpath", root, "--max-sessions", str(sessions),
-                         "--shell-idle", "1", "--session-idle", "86400")
+                         "--shell-idle", "1", "--session-idle", "86400", "--metrics")
     peer = web.Peer(server)
     peer.open()
     peer.call("run", {"command": "true"})
@@ -46,7 +47,7 @@ def run(build, root, sessions):
         timed(first, lambda: peer.call("run", {"command": f"cd d; x={i}"}))
         if i % 100 == 0:
             most = max(most, len(web.descendants(server.p.pid)))
-    quiet(server)
+    processes = wait_for_sleep(server, sessions)
     after = web.status_number(server.p.pid, "VmRSS")
     for i in range(0, sessions, max(1, sessions // SAMPLE)):
         peer.session = ids[i]
@@ -57,7 +58,7 @@ def run(build, root, sessions):
     shown(f"{what}: to open one", opened)
     shown(f"{what}: first call, cd and a variable", first)
     shown(f"{what}: a call that wakes it up", woken)
-    print(f"{what + ': all asleep':44} {after / 1024:9.2f} MB resident, 1 process; "
+    print(f"{what + ': all asleep':44} {after / 1024:9.2f} MB resident, processes: {processes}; "
           f"{before / 1024:.2f} MB before, {(after - before) * 1024 // sessions} bytes for each; "
           f"at most {most} workers at once", flush=True)
     peer.close()

@@ -96,6 +96,14 @@ def paddock(program, folder, *flags):
     return Server([str(program), *where, "--transport", "http", "--port", str(port), *flags], port)
 
 
+def metrics(server):
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=HANG_SECONDS)
+    connection.request("GET", "/metrics")
+    text = connection.getresponse().read().decode()
+    connection.close()
+    return text
+
+
 class Peer:
     """A client with a connection that is kept alive."""
 
