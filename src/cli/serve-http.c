@@ -68,11 +68,13 @@ static const char *on_metrics(void *user, struct buf *out)
 {
     const struct serve_http *s = user;
     const struct http_counts *http = http_listener_counts(s->listener);
+    size_t sessions = http_server_sessions(s->server), asleep = s->shells.asleep;
     struct metrics_gauges now = { .answers = http->answers,
         .answer_count = HTTP_STATUSES,
         .connections = http->connections,
-        .sessions = http_server_sessions(s->server),
-        .sessions_asleep = s->shells.asleep,
+        .sessions = sessions,
+        /* A shell of one call may sleep while its answer is read slowly. */
+        .sessions_asleep = asleep < sessions ? asleep : sessions,
         .audit_failures = audit_failures(s->parts.dispatch.audit) };
     dispatch_look(s->commons, &now);
     places_look(s->shells.places, &now.shell);
