@@ -219,8 +219,8 @@ static void test_calls(void **state UNUSED)
 static void test_half_a_state(void **state UNUSED)
 {
     static const char *const halves[] = {
-        "{\"shell\":{\"version\":1},\"memory\":[[\"d\",\"/a\",493,0],"
-        "[\"f\",\"/a/b\",420,0,\"x\"],[\"d\",\"/a\",493,0]]}",
+        ("{\"shell\":{\"version\":1},\"memory\":[[\"d\",\"/a\",493,0],"
+         "[\"f\",\"/a/b\",420,0,\"x\"],[\"d\",\"/a\",493,0]]}"),
         "{\"memory\":[[\"f\",\"/mnt/inner/f\",420,0,\"x\"]]}",
         "{}",
         "[]",
