@@ -143,9 +143,11 @@ static bool load_vars(struct loader *l)
     return true;
 }
 
-static bool no_function(void *user UNUSED, struct str name UNUSED)
+/* A command that is not supported may have been a function of the shell when this one was
+ * defined, whatever has become of it since; what runs it looks for itself. */
+static bool may_be_function(void *user UNUSED, struct str name UNUSED)
 {
-    return false;
+    return true;
 }
 
 /* The body of a function whose text stands behind "_() " in `text`: the script must be
@@ -161,7 +163,7 @@ static bool define(struct loader *l, struct str name, struct str file, struct st
         return false;
     const struct node *n = exec_unwrap(script->root);
     bool good = n && n->type == NODE_FUNCTION &&
-                !script_unsupported(script, no_function, NULL, &where);
+                !script_unsupported(script, may_be_function, NULL, &where);
     if (good)
         functions_set(&l->functions, name, script, n->function.body, file);
     script_unref(script);
@@ -280,15 +282,6 @@ static bool is_folder(struct loader *l, struct str text, struct vpath *out)
     return str_starts(text, STR("/")) && !vpath_parse(text, VPATH_ROOT, l->arena, out);
 }
 
-static bool are_folders(struct loader *l, const struct loaded *to)
-{
-    struct vpath unused;
-    for (size_t i = 0; i < to->dir_count; i++)
-        if (!is_folder(l, str_of(to->dirs[i]), &unused))
-            return bad(l, "dirs");
-    return true;
-}
-
 static bool load_rest(struct loader *l, struct loaded *to)
 {
     struct str cwd;
@@ -299,7 +292,7 @@ static bool load_rest(struct loader *l, struct loaded *to)
         return bad(l, "last_arg");
     if (!take_list(l, "args", &to->args, &to->arg_count) ||
             !take_list(l, "aliases", &to->aliases, &to->alias_count) ||
-            !take_list(l, "dirs", &to->dirs, &to->dir_count) || !are_folders(l, to))
+            !take_list(l, "dirs", &to->dirs, &to->dir_count)) /* of pushd -n: any text */
         return false;
     if (!to->arg_count)
         return bad(l, "args");
@@ -381,7 +374,8 @@ static void finish(struct loader *l)
     free(l->traps);
 }
 
-bool shell_load(struct shell *sh, const json_t *state, struct error *err)
+/* `sh` NULL: it is only read. */
+static bool load(struct shell *sh, const json_t *state, struct error *err)
 {
     auto_arena *arena = arena_create();
     struct loader l = {
@@ -393,8 +387,19 @@ bool shell_load(struct shell *sh, const json_t *state, struct error *err)
             bad(&l, "version");
     good = good && load_numbers(&l, &to) && load_rest(&l, &to) && load_vars(&l) &&
            load_functions(&l) && load_traps(&l);
-    if (good)
+    if (good && sh)
         install(sh, &l, &to);
     finish(&l);
     return good;
+}
+
+bool shell_load(struct shell *sh, const json_t *state, struct error *err)
+{
+    return load(sh, state, err);
+}
+
+bool load_check(struct str text, struct error *err)
+{
+    json_auto_t *state = NULL;
+    return json_parse(text, &state, err) && load(NULL, state, err);
 }

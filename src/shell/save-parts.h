@@ -22,6 +22,9 @@ void save_text(struct str s, struct buf *out);
 /* The same read; false: `value` is none.  In `arena` if it is not just borrowed. */
 MUST_CHECK bool load_text(const json_t *value, struct arena *arena, struct str *out);
 
+/* Whether a shell could be made of this. */
+MUST_CHECK bool load_check(struct str text, struct error *err);
+
 /* ns of the clock that $SECONDS goes by. */
 static inline int64_t save_clock(void)
 {

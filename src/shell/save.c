@@ -213,6 +213,10 @@ bool shell_save(struct shell *sh, struct buf *out, struct error *err)
                 SHELL_SAVE_MAX >> 10);
     if (!json_fits(buf_str(&text), err))
         return error_context(err, "variables and functions");
+    struct error why;
+    if (!load_check(buf_str(&text), &why))
+        return error_set(
+                err, ERR_UNSUPPORTED, "it could not be read again: %.200s", why.message);
     buf_add(out, buf_str(&text));
     return true;
 }

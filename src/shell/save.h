@@ -4,7 +4,8 @@
  * What a later run could see is kept: directory, variables with their attributes,
  * functions, aliases, options, traps, positional parameters, $? and the like.  (A
  * function is printed and parsed again, so its $LINENO counts the lines of that.)  Open
- * descriptors are not kept: a shell that has some cannot be saved.  The bytes are JSON:
+ * descriptors are not kept: a shell that has some cannot be saved.  Nor can one that
+ * could not be made again, which is tried: better awake than lost.  The bytes are JSON:
  *
  *   {"version":1,"cwd":"/src","vars":[...],"functions":[...],...}
  *

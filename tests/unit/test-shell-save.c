@@ -145,6 +145,11 @@ static const struct {
     { "[[ abcd =~ (b)(c) ]]; mapfile -t lines < <(printf 'a\\nb\\n'); read x y <<< '1 2 "
       "3'",
             "echo ${BASH_REMATCH[@]} ${lines[@]} $x $y" },
+    { "SECONDS=-5000", "echo $((SECONDS / 100))" },
+    { "pushd -n below >/dev/null; mkdir /below", "popd; pwd" },
+    { "bind() { echo mine $1; }; f() { bind a; }; g() { bind b; }",
+            "f; unset -f bind; g" },
+    { "bind() { :; }; f() { bind a; }; unset -f bind", "f" },
     { "IFS=:; v=a:b:c", "set -- $v; echo $#; echo \"$*\"" },
     { "PS4='> '; set -x", "echo traced" },
     { "unset PATH HOME IFS; HISTSIZE=3", "set -- a b; echo $*" },
@@ -197,6 +202,8 @@ static void test_what_cannot_be_kept(void **state UNUSED)
                 "exec 9>&- {fd}<&-", ERR_UNSUPPORTED },
         { "x=$(yes | head -c 5000000)", "take more than 4096 KiB", "x=", ERR_LIMIT },
         { "a=({1..300000})", "take more than", "unset a", ERR_LIMIT },
+        { "declare -n r; declare -a r", "could not be read again", "unset -n r",
+                ERR_UNSUPPORTED },
     };
     for (size_t i = 0; i < ARRAY_LEN(refused); i++) {
         struct world w;
@@ -269,7 +276,7 @@ static const struct {
     { "functions", "[[\"f\",0,1,\"\",\"{ coproc cat; }\"]]" },
     { "functions", "[[\"f\",0,1,\"\",\"\"]]" },
     { "aliases", "[\"a\"]" },
-    { "dirs", "[\"here\"]" },
+    { "dirs", "[7]" },
     { "dirs", "\"/\"" },
     { "traps", "[0]" },
     { "traps", "[1000,\"echo\"]" },
