@@ -8,6 +8,7 @@ struct places {
     unsigned most, max_waiting;
     unsigned counts[PLACE_STATES]; /* not of PLACE_NONE */
     struct line waiting, idle;
+    uint64_t served; /* places that were given */
 };
 
 struct places *places_create(unsigned most, unsigned max_waiting)
@@ -45,10 +46,28 @@ static void add_newest(struct line *line, struct place *one)
     line->newest = one;
 }
 
+static bool has_place(const struct place *one)
+{
+    return one->state != PLACE_NONE && one->state != PLACE_WAITING;
+}
+
+static void tell_owner(struct places *p, const struct place *one, enum place_state state)
+{
+    bool gets_one = state == PLACE_WORKING && !has_place(one);
+    p->served += gets_one;
+    for (struct place_owner *o = one->owner; o; o = o->of) {
+        o->waiting += state == PLACE_WAITING;
+        o->waiting -= one->state == PLACE_WAITING;
+        if (gets_one)
+            o->served = p->served;
+    }
+}
+
 /* Every change of a state goes through here: counts and lines are right afterwards. */
 static void become(struct places *p, struct place *one, enum place_state state)
 {
     struct line *from = line_of(p, one->state), *to = line_of(p, state);
+    tell_owner(p, one, state);
     if (from)
         take_out(from, one);
     if (one->state != PLACE_NONE)
@@ -64,6 +83,29 @@ static void become(struct places *p, struct place *one, enum place_state state)
 static bool is_held(const struct places *p)
 {
     return p->counts[PLACE_STAYING] == p->most;
+}
+
+static uint64_t served(const struct place_owner *owner)
+{
+    return owner ? owner->served : 0;
+}
+
+/* What comes first: an address, a client. */
+static bool goes_before(const struct place *a, const struct place *b)
+{
+    uint64_t one = served(a->owner ? a->owner->of : NULL),
+             other = served(b->owner ? b->owner->of : NULL);
+    return one != other ? one < other : served(a->owner) < served(b->owner);
+}
+
+/* Whose turn it is; NULL: nobody waits. */
+static struct place *find_next(const struct places *p)
+{
+    struct place *next = p->waiting.oldest;
+    for (struct place *one = next; one; one = one->newer)
+        if (goes_before(one, next))
+            next = one;
+    return next;
 }
 
 /* For each who waits somebody is about to leave, as far as there is somebody to ask. */
@@ -83,16 +125,16 @@ static void settle(struct places *p)
 
 bool places_has_room(const struct places *p, const struct place *one)
 {
+    bool is_first = p->max_waiting && one->owner && !one->owner->waiting;
     return one->state != PLACE_NONE || places_taken(p) < p->most ||
-           (p->counts[PLACE_WAITING] < p->max_waiting && !is_held(p));
+           ((p->counts[PLACE_WAITING] < p->max_waiting || is_first) && !is_held(p));
 }
 
 bool places_take(struct places *p, struct place *one, bool *waits)
 {
     if (!places_has_room(p, one))
         return false;
-    bool has_one = one->state != PLACE_NONE && one->state != PLACE_WAITING;
-    if (has_one || places_taken(p) < p->most)
+    if (has_place(one) || places_taken(p) < p->most)
         become(p, one, PLACE_WORKING);
     else if (one->state == PLACE_NONE)
         become(p, one, PLACE_WAITING);
@@ -129,7 +171,7 @@ void places_stay(struct places *p, struct place *one)
 void places_leave(struct places *p, struct place *one)
 {
     become(p, one, PLACE_NONE);
-    struct place *next = p->waiting.oldest;
+    struct place *next = find_next(p);
     if (next && places_taken(p) < p->most) {
         become(p, next, PLACE_WORKING);
         next->events->granted(next->user);

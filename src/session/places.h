@@ -6,7 +6,9 @@
  * idle longest is asked to go to sleep: its state is saved, its worker ends, and the
  * place is free.  If all are working, the shell waits in line; each stands there once,
  * however many calls it has, so that a client with a hundred calls waits as long as one
- * with a single call.
+ * with a single call.  A place that becomes free goes to the address that got one longest
+ * ago, there to the client of whom that is true, and of his shells to the one that waits
+ * longest: calls that have a new shell each wait for their own kind.
  *
  * A shell whose state cannot be saved stays: it is not asked again before it has worked
  * once more.  Where all places are held by such shells nobody waits, since nothing would
@@ -39,16 +41,26 @@ struct place_events {
     void (*leave)(void *user);   /* it is idle, and is to give up its place soon */
 };
 
+/* Whose shells they are: a client, `of` his address.  With no more than that set: he
+ * never had a place. */
+struct place_owner {
+    struct place_owner *of; /* or NULL */
+    uint64_t served;        /* the number of the last place that he got; 0: none yet */
+    unsigned waiting;       /* of his shells */
+};
+
 /* One shell's part in it; lives in the shell.  With no more than its events and user set:
  * it has no place and wants none. */
 struct place {
     struct place *older, *newer; /* in the line, or among the idle */
     enum place_state state;      /* set by these functions only */
     const struct place_events *events;
-    void *user; /* of events */
+    void *user;                /* of events */
+    struct place_owner *owner; /* outlives it; NULL: nobody in particular */
 };
 
-/* `most` places; at most `max_waiting` shells wait. */
+/* `most` places; at most `max_waiting` shells wait, beyond that one of each owner; 0:
+ * nobody does. */
 struct places *places_create(unsigned most, unsigned max_waiting);
 
 /* Nobody has a place or waits for one by then. */

@@ -67,7 +67,9 @@ struct session *session_create(const struct session_config *config)
     if (!s->config.problems_told)
         s->config.problems_told = &s->problems_told;
     s->last = &s->first;
-    s->place = (struct place){ .events = &session_place_events, .user = s };
+    s->place = (struct place){
+        .events = &session_place_events, .user = s, .owner = config->owner
+    };
     uv_timer_init(config->loop, &s->timer);
     s->timer.data = s;
     return s;

@@ -65,8 +65,9 @@ struct session_config {
     void *idle_user;
     bool *problems_told;   /* shared by sessions that are alike, or NULL: problems.h */
     struct shells *shells; /* NULL: it shares nothing, and never sleeps */
-    struct store *store;   /* or NULL; needs `shells` */
-    struct str id;         /* of the record there; copied */
+    struct place_owner *owner; /* of its place among them; outlives it; may be NULL */
+    struct store *store;       /* or NULL; needs `shells` */
+    struct str id;             /* of the record there; copied */
 };
 
 /* Called once for each call that is not cancelled, from the loop.  `notes`: the JSON that

@@ -19,6 +19,7 @@ struct line {
 struct turns_client {
     struct host *host;
     unsigned users;
+    struct place_owner owner;
     struct line lines[TURN_KINDS];
 };
 
@@ -28,6 +29,7 @@ struct host {
     struct turns *turns;
     char *address;
     size_t clients;
+    struct place_owner owner;
     struct turns_client *common; /* of who has no line of his own; or NULL */
     struct queue {
         struct link link;  /* of the gate's queue, while it has lines */
@@ -280,6 +282,7 @@ struct turns_client *turns_join(struct turns *t, struct str address, bool has_li
     struct turns_client *c = xcalloc(1, sizeof(*c));
     c->host = host;
     c->users = 1;
+    c->owner.of = &host->owner;
     for (size_t i = 0; i < TURN_KINDS; i++) {
         link_init(&c->lines[i].link, &c->lines[i]);
         c->lines[i].last = &c->lines[i].first;
@@ -300,6 +303,11 @@ void turns_leave(struct turns_client *c)
         c->host->common = NULL;
     leave_host(c->host);
     free(c);
+}
+
+struct place_owner *turns_owner(struct turns_client *c)
+{
+    return &c->owner;
 }
 
 unsigned turns_working(const struct turns *t, enum turn_kind kind)

@@ -29,6 +29,8 @@
 #ifndef SESSION_TURNS_H
 #define SESSION_TURNS_H
 
+#include "session/places.h"
+
 #include "base/str.h"
 
 #include <uv.h>
@@ -59,6 +61,9 @@ void turns_destroy(struct turns *t);
  * all others from there that have none. */
 struct turns_client *turns_join(struct turns *t, struct str address, bool has_line);
 void turns_leave(struct turns_client *c);
+
+/* The same client where shells share places; stays as long. */
+struct place_owner *turns_owner(struct turns_client *c);
 
 /* One call's part; lives in the call and is not moved.  All zero: it has no place and
  * wants none. */

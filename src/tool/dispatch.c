@@ -347,12 +347,14 @@ void dispatch_cancel(struct dispatch *d, struct dispatch_call *c)
     drop(c);
 }
 
-static struct session *create_shell(const struct dispatch_config *config)
+static struct session *create_shell(
+        const struct dispatch_config *config, struct turns_client *client)
 {
     struct session_config shell = config->worker;
     shell.shells = config->shells;
     shell.store = config->store;
     shell.id = config->record;
+    shell.owner = turns_owner(client);
     shell.door = config->door;
     if (shell.door)
         shell.setup = config->door_setup;
@@ -377,10 +379,10 @@ struct dispatch *dispatch_create(const struct dispatch_config *config)
     d->config = *config;
     d->config.worker.problems_told =
             commons ? &commons->problems_told : &d->problems_told;
-    if (toolset_has_place(config->tools, TOOL_IN_SHELL))
-        d->shell = create_shell(&d->config);
     d->turns = commons ? commons->turns : create_turns(config);
     d->client = turns_join(d->turns, config->address, config->has_line);
+    if (toolset_has_place(config->tools, TOOL_IN_SHELL))
+        d->shell = create_shell(&d->config, d->client);
     d->config.address = d->config.record = STR(""); /* they were borrowed */
     if (commons) {
         d->pool = commons->pool;

@@ -214,3 +214,18 @@ test('nobody has all connections', async (t) => {
   sockets.forEach((socket) => socket.destroy());
   await until(() => request(server, health).then(({ status }) => status === 200, () => false));
 });
+
+test('many calls that have a new shell each wait in line, and a session does not wait for them', async (t) => {
+  const { w, server } = await start(t, { options: ['--max-workers', '1'] });
+  const one = await session(server);
+  const run = (command) => modern(server, 'tools/call', { name: 'run', arguments: { command } });
+  const begun = join(w.root, 'begun');
+  const first = run('touch begun; sleep 1');
+  await until(() => readFile(begun).then(() => true, () => false));
+  let answers = 0;
+  const rest = many(40, () => run('sleep 0.1').then((reply) => { answers++; return reply; }));
+  await sleep(300); // they are in line by then, as far as they matter
+  assert.equal(await one.run('echo mine'), 'mine\n');
+  assert.ok(answers < 20, `after ${answers} others`);
+  for (const reply of await Promise.all([first, ...rest])) assert.equal(reply.json.result.isError, false);
+});

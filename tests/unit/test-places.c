@@ -265,9 +265,40 @@ static void test_nobody_is_forgotten(void **state UNUSED)
     leave_all(p, s, SHELLS);
 }
 
+/* Many shells of one client, one of his neighbour, one of another address. */
+static void test_owners(void **state UNUSED)
+{
+    struct place_owner here = { .of = NULL }, there = { .of = NULL };
+    struct place_owner greedy = { .of = &here }, neighbour = { .of = &here },
+                       far = { .of = &there };
+    struct shell s[7];
+    struct places *p = places_create(1, 3);
+    open_shells(s, ARRAY_LEN(s));
+    for (size_t i = 0; i < 5; i++)
+        s[i].place.owner = &greedy;
+    s[5].place.owner = &neighbour;
+    s[6].place.owner = &far;
+    assert_int_equal(take(p, &s[0]), HAS_IT);
+    for (size_t i = 1; i < 4; i++)
+        assert_int_equal(take(p, &s[i]), WAITS);
+    assert_int_equal(take(p, &s[4]), REFUSED); /* the line is full for who is in it */
+    assert_int_equal(s[4].place.state, PLACE_NONE);
+    assert_int_equal(take(p, &s[5]), WAITS);
+    assert_int_equal(take(p, &s[6]), WAITS);
+    static const size_t order[] = { 0, 6, 5, 1, 2, 3 };
+    for (size_t i = 1; i < ARRAY_LEN(order); i++) {
+        assert_int_equal(s[order[i]].granted, 0);
+        places_leave(p, &s[order[i - 1]].place);
+        assert_int_equal(s[order[i]].granted, 1);
+    }
+    assert_int_equal(greedy.waiting + here.waiting + there.waiting, 0);
+    leave_all(p, s, ARRAY_LEN(s));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_owners),
         cmocka_unit_test(test_line),
         cmocka_unit_test(test_idle),
         cmocka_unit_test(test_staying),
