@@ -20,9 +20,12 @@ void session_shared_free(struct session *s)
 {
     if (!s->config.store)
         return;
+    /* While its worker saves, the record is held, too. */
+    bool held = s->shared.state == SHARED_HELD ||
+                (s->shared.state == SHARED_SETTLING && !s->shared.job);
     if (s->shared.job)
         store_cancel(TAKE(s->shared.job));
-    if (s->shared.state == SHARED_HELD)
+    if (held)
         let_go(s);
     s->shared.state = SHARED_FREE;
     free(TAKE(s->shared.load));

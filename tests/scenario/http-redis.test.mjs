@@ -4,7 +4,8 @@ import { spawnSync } from 'node:child_process';
 import { chmod, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { client, children, initialize, modern, request, runs, session } from './http.mjs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { client, children, initialize, listen, modern, request, runs, session } from './http.mjs';
 import { folder, mcpath } from './lib.mjs';
 import { missing, redis, replicas, scratch } from './replicas.mjs';
 
@@ -155,4 +156,20 @@ test('what is wrong with the store ends the start', { skip }, async (t) => {
   assert.match(start('--state', store.url), /needs '--transport http'/);
   await chmod(right, 0o644);
   assert.match(start(...http, '--state', store.url, '--state-password-file', right), /others than its owner/);
+});
+
+test('who gives up a call while its shell is saved, and then loses its worker to another session, goes on', { skip }, async (t) => {
+  const store = await redis(t);
+  const server = await listen(t, [await folder(t), '--state', store.url, '--max-sessions', '1']);
+  const one = await session(server);
+  await one.run('x=$(seq 1 300000)'); // so that it takes a while
+  for (let i = 0; i < 10; i++) {
+    const stop = new AbortController();
+    const cut = one.post(runs(1, 'true'), { signal: stop.signal }).catch(() => {});
+    await sleep(5 + 6 * i);
+    stop.abort();
+    await cut;
+    await session(server); // there is room for one
+    assert.equal(await one.run('echo ${#x}'), '1988894\n', `round ${i}`);
+  }
 });
