@@ -58,12 +58,13 @@ def find_rivals(folder):
     found = {}
     start = folder / "node_modules/@modelcontextprotocol/server-everything/dist/index.js"
     python = folder / "fastmcp/bin/python"
-    if not (start.exists() and python.exists()) and shutil.which("npm"):
+    ready = folder / "fastmcp/bin/fastmcp"  # is there once all of it is installed
+    if not (start.exists() and ready.exists()) and shutil.which("npm"):
         subprocess.run([str(TOP / "bench/get-rivals"), str(folder)], stdout=subprocess.DEVNULL,
                        stderr=subprocess.DEVNULL)
     for name, program, argv in (
             ("server-everything", start, ["env", "PORT={}", "node", str(start), "streamableHttp"]),
-            ("FastMCP", python, [str(python), str(TOP / "bench/fastmcp-echo.py"), "{}"])):
+            ("FastMCP", ready, [str(python), str(TOP / "bench/fastmcp-echo.py"), "{}"])):
         if program.exists():
             port = web.free_port()
             found[name] = web.Server([word.replace("{}", str(port)) for word in argv], port)

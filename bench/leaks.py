@@ -9,7 +9,7 @@ import time
 import web
 
 MOST_KB = 5 << 10
-REST_S = 7  # a worker that is not needed stays for 5
+REST_S = 12  # a worker that is not needed stays for 5 to 10
 
 
 class Mixed:

@@ -11,7 +11,7 @@ import { sanitized, workspace } from './workspace.mjs';
 
 const CALLS = 3000;
 const MOST_KB = 5 << 10;
-const REST_MS = 7000; // a worker that is not needed stays for five seconds
+const REST_MS = 12000; // a worker that is not needed stays for five to ten seconds
 const HANG_MS = 60000;
 
 const call = (id, name, args) => ({ jsonrpc: '2.0', id, method: 'tools/call', params: { name, arguments: args } });
