@@ -106,6 +106,16 @@ static void add_without_paths(struct str rule, struct buf *out)
     }
 }
 
+/* A guard is a pattern, whatever it looks like; what it covers is a path. */
+static struct str guard_of(struct str rule)
+{
+    struct str covers = STR(" covers '");
+    const char *at = memmem(rule.data, rule.len, covers.data, covers.len);
+    if (!str_starts(rule, STR("[filesystem.guards]")))
+        return STR("");
+    return at ? str_sub(rule, 0, (size_t)(at - rule.data)) : rule;
+}
+
 /* More than this of it is not looked at. */
 #define MAX_RULE ((size_t)4096)
 
@@ -114,10 +124,9 @@ void metrics_rule_text(struct str rule, struct buf *out)
     auto_buf plain = BUF(2 * MAX_RULE), masked = BUF(4 * MAX_RULE),
              whole = BUF(16 * MAX_RULE);
     rule = str_sub(without_place(rule), 0, MAX_RULE);
-    if (str_starts(rule, STR("[filesystem.guards]")))
-        buf_add(&plain, rule);
-    else
-        add_without_paths(rule, &plain);
+    struct str guard = guard_of(rule);
+    buf_add(&plain, guard);
+    add_without_paths(str_from(rule, guard.len), &plain);
     mask_text(buf_str(&plain), &masked);
     utf8_repair(buf_str(&masked), &whole);
     struct str text = buf_str(&whole);

@@ -143,6 +143,10 @@ static void test_rule_text(void **state UNUSED)
                 "[filesystem.guards] '/\\.git/' = \"read-only\"" },
         { "[filesystem.guards] '/secret/' = \"deny\" (built-in policy, line 12)",
                 "[filesystem.guards] '/secret/' = \"deny\"" },
+        { "[filesystem.guards] '/\\.git/' = \"read-only\" covers '/srv/me/secret', where "
+          "the repository is (/srv/ws/.pyddock/a.toml:3)",
+                "[filesystem.guards] '/\\.git/' = \"read-only\" covers '...', where the "
+                "repository is" },
         { "[filesystem] writable_paths = ['/srv/my ws/x', \"/tmp\", ~/y] (always)",
                 "[filesystem] writable_paths = ['...', \"...\", ...]" },
         { "'/srv/w/.git' is write-protected: a repository", "'...' is write-protected: a "
