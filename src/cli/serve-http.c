@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "policy/log/audit.h"
 
+#include <malloc.h>
 #include <stdio.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -14,6 +15,7 @@
 #define OTHER_FDS       128 /* descriptors that are no connection: helpers, files */
 #define FDS_OF_WORKER   4
 #define MOST_CONNECTION 4000
+#define BIG_BLOCK       (256 << 10)
 #define MOST_WAITING    1024 /* shells in line for a worker */
 
 struct serve_http {
@@ -214,11 +216,19 @@ static void announce(const struct serve_http *s, const struct http_options *o,
                            "--tls-key, or a proxy in front, change that");
 }
 
+/* Without this, glibc takes long replies from the heap once it has seen some, and keeps
+ * their memory for ever. */
+static void give_big_blocks_back(void)
+{
+    mallopt(M_MMAP_THRESHOLD, BIG_BLOCK);
+}
+
 bool serve_http(const struct serve_config *config, struct error *err)
 {
     struct serve_http s = { .server = NULL };
     auto_arena *arena = arena_create();
     struct http_settings settings;
+    give_big_blocks_back();
     bool ready = http_options_load(config->http, arena, &settings, err) &&
                  http_ticket_make_key(&s.ticket_key, err) &&
                  serve_parts_prepare(&s.parts, config, err) &&
