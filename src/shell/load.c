@@ -72,6 +72,20 @@ static bool take_list(struct loader *l, const char *key, char ***out, size_t *co
     return true;
 }
 
+/* Each item of the list at `key`. */
+static bool load_each(struct loader *l, const char *key,
+        bool (*load)(struct loader *l, const json_t *item))
+{
+    const json_t *list = json_object_get(l->state, key), *item;
+    size_t i;
+    if (!json_is_array(list))
+        return bad(l, key);
+    json_array_foreach (list, i, item)
+        if (!load(l, item))
+            return bad(l, key);
+    return true;
+}
+
 static bool load_elements(
         struct loader *l, struct str name, bool assoc, const json_t *list)
 {
@@ -131,18 +145,6 @@ static bool load_var(struct loader *l, const json_t *item)
     return true;
 }
 
-static bool load_vars(struct loader *l)
-{
-    const json_t *list = json_object_get(l->state, "vars"), *item;
-    size_t i;
-    if (!json_is_array(list))
-        return bad(l, "vars");
-    json_array_foreach (list, i, item)
-        if (!load_var(l, item))
-            return bad(l, "vars");
-    return true;
-}
-
 /* A command that is not supported may have been a function of the shell when this one was
  * defined, whatever has become of it since; what runs it looks for itself. */
 static bool may_be_function(void *user UNUSED, struct str name UNUSED)
@@ -187,18 +189,6 @@ static bool load_function(struct loader *l, const json_t *item)
     struct function *fn = functions_find(l->functions, name);
     fn->is_readonly = flags & SAVE_READONLY;
     fn->is_exported = flags & SAVE_EXPORTED;
-    return true;
-}
-
-static bool load_functions(struct loader *l)
-{
-    const json_t *list = json_object_get(l->state, "functions"), *item;
-    size_t i;
-    if (!json_is_array(list))
-        return bad(l, "functions");
-    json_array_foreach (list, i, item)
-        if (!load_function(l, item))
-            return bad(l, "functions");
     return true;
 }
 
@@ -385,8 +375,9 @@ static bool load(struct shell *sh, const json_t *state, struct error *err)
     bool good =
             json_integer_value(json_object_get(state, "version")) == SHELL_SAVE_VERSION ||
             bad(&l, "version");
-    good = good && load_numbers(&l, &to) && load_rest(&l, &to) && load_vars(&l) &&
-           load_functions(&l) && load_traps(&l);
+    good = good && load_numbers(&l, &to) && load_rest(&l, &to) &&
+           load_each(&l, "vars", load_var) && load_each(&l, "functions", load_function) &&
+           load_traps(&l);
     if (good && sh)
         install(sh, &l, &to);
     finish(&l);

@@ -1,30 +1,18 @@
 #include "transport/http-mhd.h"
 
-#include <dlfcn.h>
+#include "base/library.h"
 
-#define LIBRARY "libmicrohttpd.so.12"
-
-static void *find(void *library, const char *name, const char **missing)
-{
-    void *found = dlsym(library, name);
-    if (!found)
-        *missing = name;
-    return found;
-}
+static const struct library_spec spec = { .file = "libmicrohttpd.so.12",
+    .package = "libmicrohttpd12",
+    .user = "the transport http" };
 
 bool mhd_load(struct mhd *out, struct error *err)
 {
-    const char *missing = NULL;
-    void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
-    if (!library) {
-        error_set(err, ERR_UNSUPPORTED, "the transport http needs " LIBRARY ": %.200s",
-                dlerror());
-        return error_hint(err, "Debian has it in the package libmicrohttpd12.");
-    }
-#define MHD_FIND(name) out->name = find(library, "MHD_" #name, &missing);
+    struct library library;
+    if (!library_open(&spec, &library, err))
+        return false;
+#define MHD_FIND(name) out->name = library_find(&library, "MHD_" #name);
     MHD_FUNCTIONS(MHD_FIND)
 #undef MHD_FIND
-    return !missing ||
-           error_set(err, ERR_UNSUPPORTED,
-                   LIBRARY " is not the one that was built for: no '%s'", missing);
+    return library_is_whole(&library, err);
 }

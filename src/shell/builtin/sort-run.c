@@ -184,6 +184,8 @@ static void add_line(struct sorter *s, struct str text)
 
 static bool sort_in_memory(struct sorter *s)
 {
+    if (!s->count)
+        return true;
     struct sort_line *scratch = xmalloc(s->count * sizeof(*scratch) + 1);
     bool ok = sort_lines_parallel(s->c, s->rule, s->lines, scratch, s->count);
     free(scratch);
