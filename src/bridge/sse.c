@@ -146,6 +146,17 @@ static bool end_line(struct sse *s, struct str rest)
     return goes_on;
 }
 
+/* Empty lines after one that has ended an event, or none: they mean nothing. */
+static struct str skip_empty(struct sse *s, struct str bytes)
+{
+    size_t len = 0;
+    while (len < bytes.len && (bytes.data[len] == '\n' || bytes.data[len] == '\r'))
+        len++;
+    if (len)
+        s->is_after_cr = bytes.data[len - 1] == '\r';
+    return str_from(bytes, len);
+}
+
 static bool is_too_big(const struct sse *s)
 {
     return s->line.full || s->data.full;
@@ -166,9 +177,12 @@ bool sse_add(struct sse *s, struct str bytes, struct error *err)
             buf_add(&s->line, part);
             break;
         }
+        bool is_empty = !len && !s->line.len;
         s->is_after_cr = bytes.data[len] == '\r';
         bytes = str_from(bytes, len + 1);
         goes_on = end_line(s, part);
+        if (is_empty && goes_on)
+            bytes = skip_empty(s, bytes);
     }
     if (is_too_big(s))
         return error_set(

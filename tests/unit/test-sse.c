@@ -22,6 +22,7 @@ static const struct {
     { "data: a\n\n", "message=a|", "", -1 },
     { "data:a\r\n\r\n", "message=a|", "", -1 },
     { "data: a\r\rdata: b\r\r", "message=a|message=b|", "", -1 },
+    { "\n\r\r\n\ndata: a\n\r\n\r\n\n\rdata: b\n\n\n", "message=a|message=b|", "", -1 },
     { "data:  a \n\n", "message= a |", "", -1 },
     { "data: a\ndata: b\ndata:\ndata: c\n\n", "message=a\nb\n\nc|", "", -1 },
     { "event: x\ndata: a\n\ndata: b\n\n", "x=a|message=b|", "", -1 },
