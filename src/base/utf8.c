@@ -62,7 +62,7 @@ size_t utf8_decode(struct str s, uint32_t *code)
     return need;
 }
 
-size_t utf8_encode(uint32_t code, char out[4])
+size_t utf8_write(uint32_t code, char out[4])
 {
     if (code < 0x80) {
         out[0] = (char)code;

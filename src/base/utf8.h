@@ -14,7 +14,7 @@
 size_t utf8_decode(struct str s, uint32_t *code);
 
 /* Write `code` as UTF-8; returns the length, 1..4. */
-size_t utf8_encode(uint32_t code, char out[4]);
+size_t utf8_write(uint32_t code, char out[4]);
 
 /* Bytes at the start of `s` that are UTF-8. */
 size_t utf8_valid_len(struct str s);

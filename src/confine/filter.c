@@ -6,9 +6,11 @@
 #include "confine/filter.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -123,14 +125,42 @@ static void emit_verdict(struct program *p, const struct filter_rule *rule)
     emit_return(p, rule->refused ? SECCOMP_RET_ERRNO | rule->refused : SECCOMP_RET_ALLOW);
 }
 
-/* "Below `end`?  Then this": falls through to the next range otherwise. */
-static void emit_range(struct program *p, unsigned end, const struct filter_rule *rule)
+/* The numbers from the end of the range before, up to this one. */
+struct range {
+    unsigned end;
+    const struct filter_rule *rule;
+};
+
+/* A jump as far as `skip` from the one at `at`; a conditional one has 8 bits for that. */
+static void set_jump(struct program *p, size_t at, size_t skip)
 {
-    size_t jump = p->len;
-    emit(p, BPF_JMP | BPF_K | BPF_JGE, end, 0, 0);
-    emit_verdict(p, rule);
-    assert(p->len - jump - 1 <= UINT8_MAX);
-    p->code[jump].jt = (uint8_t)(p->len - jump - 1);
+    if (skip <= UINT8_MAX) {
+        p->code[at].jt = (uint8_t)skip;
+        return;
+    }
+    assert(p->len < MAX_PROGRAM);
+    memmove(&p->code[at + 2], &p->code[at + 1], skip * sizeof(*p->code));
+    p->code[at].jf = 1;
+    p->code[at + 1] = (struct sock_filter){ BPF_JMP | BPF_JA, 0, 0, (uint32_t)skip };
+    p->len++;
+}
+
+/*
+ * A search by halves, and not only because each call goes through here: the kernel tries
+ * all numbers when the filter is installed, and with one range after the other that alone
+ * is a tenth of the start of a worker.
+ */
+static void emit_search(struct program *p, const struct range *ranges, size_t count)
+{
+    if (count == 1) {
+        emit_verdict(p, ranges->rule);
+        return;
+    }
+    size_t half = count / 2, at = p->len;
+    emit(p, BPF_JMP | BPF_K | BPF_JGE, ranges[half - 1].end, 0, 0);
+    emit_search(p, ranges, half);
+    set_jump(p, at, p->len - at - 1);
+    emit_search(p, ranges + half, count - half);
 }
 
 static bool is_same_verdict(const struct filter_rule *a, const struct filter_rule *b)
@@ -154,23 +184,26 @@ static void emit_ranges(struct program *p, const struct filter *filter)
     const struct filter_rule other = { .refused = filter->refused };
     static const struct filter_rule unknown = { .refused = ENOSYS };
     const struct filter_rule *rules = filter->rules;
+    auto_free struct range *ranges = xcalloc(2 * filter->count + 2, sizeof(*ranges));
+    size_t count = 0;
     unsigned next = 0; /* the first number that no range covers yet */
     for (size_t i = 0; i < filter->count; i++) {
         const struct filter_rule *rule = &rules[i];
         assert(rule->nr >= next); /* no call is listed twice */
         if (rule->nr > next)
-            emit_range(p, rule->nr, &other);
+            ranges[count++] = (struct range){ rule->nr, &other };
         next = rule->nr + 1;
         while (i + 1 < filter->count && rules[i + 1].nr == next &&
                 is_same_verdict(rule, &rules[i + 1])) {
             next++;
             i++;
         }
-        emit_range(p, next, rule);
+        ranges[count++] = (struct range){ next, rule };
     }
     if (filter->end > next)
-        emit_range(p, filter->end, &other);
-    emit_verdict(p, &unknown);
+        ranges[count++] = (struct range){ filter->end, &other };
+    ranges[count++] = (struct range){ UINT_MAX, &unknown };
+    emit_search(p, ranges, count);
 }
 
 static void build(struct program *p, const struct filter *filter)

@@ -31,7 +31,7 @@ static bool is_accent(uint32_t c)
 static void add_code(uint32_t code, struct buf *out)
 {
     char bytes[4];
-    buf_add(out, (struct str){ bytes, utf8_encode(code, bytes) });
+    buf_add(out, (struct str){ bytes, utf8_write(code, bytes) });
 }
 
 /* A Hangul syllable as the letters that it is written with. */

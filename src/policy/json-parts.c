@@ -12,7 +12,7 @@ json_t *policy_bytes_json(struct str bytes)
     auto_buf text = BUF(2 * bytes.len);
     for (size_t i = 0; i < bytes.len; i++) {
         char code[4];
-        size_t len = utf8_encode((unsigned char)bytes.data[i], code);
+        size_t len = utf8_write((unsigned char)bytes.data[i], code);
         buf_add(&text, (struct str){ code, len });
     }
     return json_text(buf_str(&text));

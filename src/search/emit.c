@@ -28,7 +28,7 @@ static void emit_code(struct buf *out, uint32_t code, bool utf)
     else if (utf || code < 128)
         buf_addf(out, "\\x{%x}", code);
     else {
-        size_t len = utf8_encode(code, bytes);
+        size_t len = utf8_write(code, bytes);
         for (size_t i = 0; i < len; i++)
             buf_addf(out, "\\x{%x}", (unsigned char)bytes[i]);
     }

@@ -85,7 +85,7 @@ static bool add_code(struct run *r, uint32_t code)
     /* Some characters outside ASCII are K and S in the other case. */
     if (fold && (code >= 128 || (!r->tree->bytes && code && strchr("kKsS", (int)code))))
         return false;
-    buf_add(&r->text, (struct str){ bytes, utf8_encode(code, bytes) });
+    buf_add(&r->text, (struct str){ bytes, utf8_write(code, bytes) });
     return true;
 }
 

@@ -296,7 +296,7 @@ static bool hard_set_has(struct nfa *nfa, uint32_t hard, uint32_t code)
     const size_t *ovector;
     size_t groups;
     struct hard_set *h = &nfa->hard[hard];
-    struct str text = { bytes, utf8_encode(code, bytes) };
+    struct str text = { bytes, utf8_write(code, bytes) };
     if (!h->program)
         h->program = set_program(h->set);
     return h->program &&

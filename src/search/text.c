@@ -142,7 +142,7 @@ static size_t decode_utf16(struct text_reader *r, char *to, size_t size)
     while (size - out >= LONGEST && (r->len - r->at >= LONGEST || r->at_eof) &&
             r->at < r->len) {
         char bytes[4];
-        size_t len = utf8_encode(take_utf16(r), bytes);
+        size_t len = utf8_write(take_utf16(r), bytes);
         bool is_break = textline_break((struct str){ bytes, len }, 0) > 0;
         out += put(to + out, is_break ? STR("\n") : (struct str){ bytes, len });
     }

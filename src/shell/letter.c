@@ -54,7 +54,7 @@ void letter_add(struct buf *out, struct str s, enum letter_case to)
         return;
     }
     char bytes[4];
-    buf_add(out, (struct str){ bytes, utf8_encode(letter_change(code, to), bytes) });
+    buf_add(out, (struct str){ bytes, utf8_write(letter_change(code, to), bytes) });
 }
 
 void letter_add_all(struct buf *out, struct str s, enum letter_case to)

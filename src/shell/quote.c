@@ -30,7 +30,7 @@ static bool read_digits(struct escapes *e, int base, size_t max, uint32_t *value
 
 static void put_code(struct escapes *e, uint32_t code)
 {
-    e->out += code <= 0x10ffff ? utf8_encode(code, e->out) : 0;
+    e->out += code <= 0x10ffff ? utf8_write(code, e->out) : 0;
 }
 
 /* \x, \u and \U; `from` is where the backslash stands. */

@@ -18,7 +18,7 @@ void save_text(struct str s, struct buf *out)
     auto_buf wide = BUF(2 * s.len + 1);
     for (size_t i = 0; i < s.len; i++) {
         char code[4];
-        size_t n = utf8_encode((unsigned char)s.data[i], code);
+        size_t n = utf8_write((unsigned char)s.data[i], code);
         buf_add(&wide, (struct str){ code, n });
     }
     buf_add(out, STR("{\"bytes\":"));

@@ -202,7 +202,7 @@ static void test_utf8(void **state)
     for (uint32_t c = 1; c < 0x110000; c += 97) {
         if (c >= 0xd800 && c < 0xe000)
             continue;
-        size_t n = utf8_encode(c, text);
+        size_t n = utf8_write(c, text);
         assert_int_equal(utf8_decode((struct str){ text, n }, &code), n);
         assert_int_equal(code, c);
     }

@@ -55,7 +55,7 @@ static void put_code(struct buf *out, uint32_t code)
     /* In a set ":" and "=" would make a class of POSIX, [:x:] and [=x=]. */
     if (code < 128 && !word && !strchr(" \"%&',/;<>@`~!", (int)code))
         buf_addc(out, '\\');
-    buf_add(out, (struct str){ bytes, utf8_encode(code, bytes) });
+    buf_add(out, (struct str){ bytes, utf8_write(code, bytes) });
 }
 
 static void put_range(struct buf *out, struct range range)

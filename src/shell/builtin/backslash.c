@@ -45,7 +45,7 @@ static size_t hexadecimal(struct str s, size_t max, struct buf *out)
     char text[4] = { (char)value };
     size_t len = 1;
     if (max > 2 && (value < 0xd800 || (value > 0xdfff && value <= 0x10ffff)))
-        len = utf8_encode(value, text);
+        len = utf8_write(value, text);
     buf_add(out, (struct str){ text, len });
     return 2 + n;
 }

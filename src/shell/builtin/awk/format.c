@@ -148,7 +148,7 @@ static void add_char(struct arguments *args, struct spec *s, struct buf *out)
     }
     double n = awk_value_to_number(v);
     uint32_t code = n >= 0 && n < 0x110000 ? (uint32_t)n : 0xfffd;
-    size_t len = utf8_encode(code, utf8);
+    size_t len = utf8_write(code, utf8);
     add_text(s, (struct str){ utf8, len }, out);
 }
 
