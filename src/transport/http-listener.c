@@ -16,6 +16,8 @@
 #define REPLY_TIMES    4     /* so many times as long for an answer to be taken */
 #define BETWEEN_MS     75000 /* two requests of a connection */
 #define STALL_S        60    /* without a byte either way */
+#define IDLE_TURNS     256   /* of the library, which takes a head of 32 KiB in 32 */
+#define IDLE_MS        20    /* between two such turns after that */
 #define BACKLOG        512
 #define MEMORY_BYTES   ((size_t)32 << 10) /* of a connection: its head has to fit */
 #define BLOCK_BYTES    ((size_t)32 << 10) /* of a stream */
@@ -52,28 +54,41 @@ struct http_listener {
     unsigned handles, port;
     bool closing, cancelled;
     bool resumed; /* some connection was, since the library was last run */
+    bool called;  /* we were, by the library in its last turn */
+    unsigned idle_turns;
     uint64_t closing_since;
     unsigned finish_ms, flush_ms;
 };
 
 static void enter(struct connection *c, enum phase phase)
 {
+    c->listener->called = true;
     c->phase = phase;
     c->since = uv_now(c->listener->loop);
 }
 
 static void on_turn(uv_timer_t *timer);
 
+/*
+ * When a connection's buffer is full of what is never complete (the extension of a chunk
+ * can be that), the library asks for another turn for ever, and takes all of a processor.
+ */
+static uint64_t slow_down(struct http_listener *l, uint64_t wait_ms)
+{
+    l->idle_turns = wait_ms || l->called ? 0 : l->idle_turns + 1;
+    return l->idle_turns > IDLE_TURNS ? IDLE_MS : wait_ms;
+}
+
 /* The library does not count what was resumed by a request that it has just served. */
 static void run(struct http_listener *l)
 {
     MHD_UNSIGNED_LONG_LONG wait_ms;
-    l->resumed = false;
+    l->resumed = l->called = false;
     l->mhd.run(l->daemon);
     if (l->resumed)
         uv_timer_start(&l->turn, on_turn, 0, 0);
     else if (l->mhd.get_timeout(l->daemon, &wait_ms) == MHD_YES)
-        uv_timer_start(&l->turn, on_turn, wait_ms, 0);
+        uv_timer_start(&l->turn, on_turn, slow_down(l, wait_ms), 0);
     else
         uv_timer_stop(&l->turn);
 }
@@ -212,6 +227,7 @@ static ssize_t on_stream(void *user, uint64_t at UNUSED, char *out, size_t room)
     struct connection *c = user;
     if (c->gone)
         return MHD_CONTENT_READER_END_WITH_ERROR;
+    c->listener->called = true;
     c->since = uv_now(c->listener->loop); /* the part before this one has been taken */
     ssize_t n = http_exchange_read(c->exchange, out, room);
     if (n < 0)
@@ -277,6 +293,7 @@ static enum MHD_Result on_request(void *user UNUSED, struct MHD_Connection *mhd,
         c = *context = info->socket_context;
         return begin(c, url, method);
     }
+    c->listener->called = true;
     if (*upload_size) {
         struct str bytes = { upload, *upload_size };
         *upload_size = 0;
@@ -322,10 +339,12 @@ static bool is_late(const struct connection *c, uint64_t now)
     return false;
 }
 
-/* The library sees the end of the connection and closes it. */
+/* The library sees the end of the connection and closes it; or, with no room to read it
+ * into, that nothing has come for a second. */
 static void hang_up(struct connection *c)
 {
     shutdown(c->fd, SHUT_RDWR);
+    c->listener->mhd.set_connection_option(c->mhd, MHD_CONNECTION_OPTION_TIMEOUT, 1U);
 }
 
 static void stop(struct http_listener *l);

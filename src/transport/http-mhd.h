@@ -26,6 +26,7 @@
     F(quiesce_daemon)                \
     F(resume_connection)             \
     F(run)                           \
+    F(set_connection_option)         \
     F(start_daemon)                  \
     F(stop_daemon)                   \
     F(suspend_connection)

@@ -1,7 +1,7 @@
 // Requests that are forged, malformed, endless or slow: each is answered or hung up on, had
 // no effect, and the server works on.
 import assert from 'node:assert/strict';
-import { readdirSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import net from 'node:net';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -230,7 +230,7 @@ const pour = (server, head, part) => new Promise((done) => {
 
 test('bodies and heads without an end', async (t) => {
   const root = await folder(t);
-  const server = await listen(t, [root, '--metrics', '--request-time', '20']);
+  const server = await listen(t, [root, '--metrics', '--request-time', '5']);
   const head = `${line}${fields}Transfer-Encoding: chunked\r\n\r\n`;
   const results = await Promise.all([
     pour(server, head, chunk('x'.repeat(65536))),
@@ -249,6 +249,24 @@ test('bodies and heads without an end', async (t) => {
   const { body: counters } = await request(server, { method: 'GET', path: '/metrics' });
   assert.doesNotMatch(counters, /^paddock_calls_total/m);
   assert.ok(Number(/^process_resident_memory_bytes (\d+)$/m.exec(counters)[1]) < 200 << 20);
+});
+
+const processorTicks = (server) => {
+  const fields = readFileSync(`/proc/${server.child.pid}/stat`, 'latin1').replace(/^.*\) /, '').split(' ');
+  return Number(fields[11]) + Number(fields[12]); // of 10 ms
+};
+
+test('a chunk whose extension has no end takes no processor, nor longer than a request may', async (t) => {
+  const server = await listen(t, [await folder(t), '--request-time', '8']);
+  const poured = pour(server, `${line}${fields}Transfer-Encoding: chunked\r\n\r\n1;`, 'x'.repeat(65536));
+  await sleep(1000);
+  const before = processorTicks(server);
+  await sleep(4000);
+  assert.ok(processorTicks(server) - before < 40, `${processorTicks(server) - before} of 400 ticks`);
+  assert.equal((await request(server, { method: 'GET', path: '/healthz' })).status, 200);
+  const { sent, text } = await poured;
+  assert.ok(sent < 100 << 20);
+  assert.equal(text, '');
 });
 
 const resident = async (server) => Number(/^process_resident_memory_bytes (\d+)$/m.exec((await request(server, { method: 'GET', path: '/metrics' })).body)[1]);
