@@ -9,7 +9,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define MAX_OUT ((size_t)64 << 20)
+#define MAX_OUT  ((size_t)64 << 20)
+#define MAX_DUMP ((size_t)1 << 20) /* subscripts in subscripts are shown twice each */
 
 /* --- helpers --- */
 
@@ -472,7 +473,7 @@ static void build(const struct hostile *h, size_t n, struct buf *out)
 
 static void parse_hostile(const struct hostile *h, size_t n)
 {
-    auto_buf text = BUF(PARSE_MAX_TEXT), dumped = BUF(MAX_OUT), printed = BUF(MAX_OUT);
+    auto_buf text = BUF(PARSE_MAX_TEXT), dumped = BUF(MAX_DUMP), printed = BUF(MAX_OUT);
     build(h, n, &text);
     struct parse_error err;
     struct script *s = parse(buf_str(&text), &err);

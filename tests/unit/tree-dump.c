@@ -42,6 +42,8 @@ void dump_arith(const struct arith *a, struct buf *out)
         [ARITH_COMMA] = ",",
         [ARITH_ASSIGN] = "",
     };
+    if (out->full)
+        return;
     if (a->type == ARITH_NUMBER) {
         buf_addf(out, "%lld", (long long)a->value);
     } else if (a->type == ARITH_WORD) {
