@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <limits.h>
 #include <linux/audit.h>
-#include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -22,17 +21,16 @@
 #error "the filters know the calls of x86-64 and aarch64 only"
 #endif
 
-#define MAX_PROGRAM 1024
-#define X32_BIT     0x40000000u
+#define X32_BIT 0x40000000u
 
 struct program {
-    struct sock_filter code[MAX_PROGRAM];
+    struct sock_filter *code;
     size_t len;
 };
 
 static void emit(struct program *p, uint16_t code, uint32_t k, uint8_t yes, uint8_t no)
 {
-    assert(p->len < MAX_PROGRAM);
+    assert(p->len < FILTER_MAX_PROGRAM);
     p->code[p->len++] = (struct sock_filter){ code, yes, no, k };
 }
 
@@ -138,7 +136,7 @@ static void set_jump(struct program *p, size_t at, size_t skip)
         p->code[at].jt = (uint8_t)skip;
         return;
     }
-    assert(p->len < MAX_PROGRAM);
+    assert(p->len < FILTER_MAX_PROGRAM);
     memmove(&p->code[at + 2], &p->code[at + 1], skip * sizeof(*p->code));
     p->code[at].jf = 1;
     p->code[at + 1] = (struct sock_filter){ BPF_JMP | BPF_JA, 0, 0, (uint32_t)skip };
@@ -206,23 +204,25 @@ static void emit_ranges(struct program *p, const struct filter *filter)
     emit_search(p, ranges, count);
 }
 
-static void build(struct program *p, const struct filter *filter)
+size_t filter_build(
+        const struct filter *filter, struct sock_filter code[FILTER_MAX_PROGRAM])
 {
-    emit_load(p, offsetof(struct seccomp_data, arch));
-    emit(p, BPF_JMP | BPF_K | BPF_JEQ, THIS_ARCH, 1, 0);
-    emit_return(p, SECCOMP_RET_KILL_PROCESS);
-    emit_load(p, offsetof(struct seccomp_data, nr));
-    emit(p, BPF_JMP | BPF_K | BPF_JGE, X32_BIT, 0, 1);
-    emit_return(p, SECCOMP_RET_KILL_PROCESS);
-    emit_ranges(p, filter);
+    struct program p = { .code = code };
+    qsort(filter->rules, filter->count, sizeof(*filter->rules), compare_rules);
+    emit_load(&p, offsetof(struct seccomp_data, arch));
+    emit(&p, BPF_JMP | BPF_K | BPF_JEQ, THIS_ARCH, 1, 0);
+    emit_return(&p, SECCOMP_RET_KILL_PROCESS);
+    emit_load(&p, offsetof(struct seccomp_data, nr));
+    emit(&p, BPF_JMP | BPF_K | BPF_JGE, X32_BIT, 0, 1);
+    emit_return(&p, SECCOMP_RET_KILL_PROCESS);
+    emit_ranges(&p, filter);
+    return p.len;
 }
 
 int filter_install(const struct filter *filter)
 {
-    struct program p = { .len = 0 };
-    qsort(filter->rules, filter->count, sizeof(*filter->rules), compare_rules);
-    build(&p, filter);
-    struct sock_fprog fprog = { .len = (unsigned short)p.len, .filter = p.code };
+    struct sock_filter code[FILTER_MAX_PROGRAM];
+    struct sock_fprog fprog = { (unsigned short)filter_build(filter, code), code };
     /* A thread made later inherits the filter. */
     unsigned flags = filter->all_threads ? SECCOMP_FILTER_FLAG_TSYNC : 0;
     long result = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &fprog);

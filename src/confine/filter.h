@@ -10,6 +10,10 @@
 
 #include "base/base.h"
 
+#include <linux/filter.h>
+
+#define FILTER_MAX_PROGRAM 1024 /* instructions */
+
 enum filter_test {
     TEST_NONE,
     TEST_ZERO,     /* the argument is 0, all 64 bits of it */
@@ -32,8 +36,8 @@ struct filter_condition {
 struct filter_rule {
     unsigned nr;
     unsigned refused; /* errno, or 0: allowed if the conditions hold... */
-    struct filter_condition conditions[4];
-    unsigned otherwise; /* ...and if not, this errno; 0: EPERM */
+    struct filter_condition conditions[4]; /* from the first */
+    unsigned otherwise;                    /* ...and if not, this errno; 0: EPERM */
 };
 
 struct filter {
@@ -43,6 +47,10 @@ struct filter {
     unsigned end;     /* ...if their number is below this; above: ENOSYS */
     bool all_threads; /* and not only of the one that asks */
 };
+
+/* The program, of which the length is returned; a filter that needs more is a bug. */
+size_t filter_build(
+        const struct filter *filter, struct sock_filter code[FILTER_MAX_PROGRAM]);
 
 /* Returns 0 or an errno; needs no_new_privs. */
 MUST_CHECK int filter_install(const struct filter *filter);
