@@ -147,6 +147,14 @@ void helper_signal(const struct helper *h, int signal)
         kill(h->pid, signal); /* not reaped yet, so the number is still its own */
 }
 
+bool helper_lives(const struct helper *h)
+{
+    siginfo_t ended = { .si_pid = 0 };
+    return h->pid > 0 &&
+           !waitid(P_PID, (id_t)h->pid, &ended, WEXITED | WNOHANG | WNOWAIT) &&
+           !ended.si_pid;
+}
+
 bool helper_reap(struct helper *h, int *status)
 {
     if (h->pid <= 0 || waitpid(h->pid, status, WNOHANG) != h->pid)

@@ -48,6 +48,9 @@ MUST_CHECK bool helper_spawn(
 /* Send a signal if it still runs. */
 void helper_signal(const struct helper *h, int signal);
 
+/* It has not ended, reaped or not. */
+bool helper_lives(const struct helper *h);
+
 /* True once it has ended; then it is reaped and `*status` is as from waitpid(). */
 bool helper_reap(struct helper *h, int *status);
 

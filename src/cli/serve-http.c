@@ -1,5 +1,6 @@
 #include "cli/http-options.h"
 #include "cli/serve-parts.h"
+#include "session/spare.h"
 #include "transport/http-listener.h"
 
 #include "base/log.h"
@@ -104,6 +105,7 @@ static void on_closed(void *user)
     dispatch_destroy(TAKE(s->commons));
     store_close(TAKE(s->store));
     metrics_destroy(TAKE(s->metrics));
+    spare_destroy(TAKE(s->shells.spare));
     places_destroy(TAKE(s->shells.places));
     serve_parts_close(&s->parts);
     serve_unwatch_signals(s->watchers);
@@ -131,6 +133,9 @@ static void open_server(struct serve_http *s, const struct serve_config *config,
     s->parts.renew = on_renew;
     s->parts.renew_user = s;
     serve_parts_open(&s->parts, config, arena);
+    if (!config->paths && !s->parts.door)
+        s->shells.spare =
+                spare_create(&s->parts.dispatch.worker, s->shells.places, SPARE_IDLE_MS);
     struct dispatch_config commons = s->parts.dispatch;
     s->metrics = o->metrics ? metrics_create() : NULL;
     commons.metrics = s->metrics;

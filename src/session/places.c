@@ -46,6 +46,13 @@ static void add_newest(struct line *line, struct place *one)
     line->newest = one;
 }
 
+static void add_oldest(struct line *line, struct place *one)
+{
+    one->newer = line->oldest;
+    *(line->oldest ? &line->oldest->older : &line->newest) = one;
+    line->oldest = one;
+}
+
 static bool has_place(const struct place *one)
 {
     return one->state != PLACE_NONE && one->state != PLACE_WAITING;
@@ -140,6 +147,17 @@ bool places_take(struct places *p, struct place *one, bool *waits)
         become(p, one, PLACE_WAITING);
     settle(p);
     *waits = one->state == PLACE_WAITING;
+    return true;
+}
+
+bool places_take_free(struct places *p, struct place *one)
+{
+    assert(one->state == PLACE_NONE);
+    if (p->counts[PLACE_WAITING] || places_taken(p) >= p->most)
+        return false;
+    become(p, one, PLACE_IDLE);
+    take_out(&p->idle, one);
+    add_oldest(&p->idle, one);
     return true;
 }
 

@@ -74,6 +74,10 @@ bool places_has_room(const struct places *p, const struct place *one);
  * False: too many wait already, or all places are held for good; nothing has changed. */
 MUST_CHECK bool places_take(struct places *p, struct place *one, bool *waits);
 
+/* A place for what nobody needs yet, if one is free and nobody waits: idle, and the first
+ * to be asked to leave. */
+MUST_CHECK bool places_take_free(struct places *p, struct place *one);
+
 /* Somebody waits for whom nobody is about to leave: who has worked for long and has more
  * to do leaves (places_leaving()) and stands in line again. */
 bool places_are_wanted(const struct places *p);

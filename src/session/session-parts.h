@@ -47,6 +47,8 @@ struct session {
     struct worker *worker;
     struct door_line *line; /* the worker's way to programs, or NULL */
     enum stage stage;
+    bool is_spare;      /* the worker was started ahead, and its start is not ours yet */
+    char *status;       /* what it has said then, until we hear it; or NULL */
     bool used;          /* the worker has run a call: it has state that is nowhere else */
     char *state;        /* what was saved; true while the worker is not used; or NULL */
     size_t state_len;   /* bytes */

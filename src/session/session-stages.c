@@ -2,6 +2,7 @@
 #include "base/log.h"
 #include "broker/problems.h"
 #include "session/session-parts.h"
+#include "session/spare.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -18,14 +19,19 @@ static const char unloaded_note[] =
         "[paddock: the shell had been put to sleep, and could not be restored; its "
         "working directory, variables and functions were reset]\n";
 
+static void on_ready(void *user, struct str status);
 static void proceed(struct session *s);
 static void leave_by_itself(struct session *s);
 static void wait_ms(struct session *s, uint64_t ms);
 
 void session_leave_place(struct session *s)
 {
-    if (s->config.shells)
-        places_leave(s->config.shells->places, &s->place);
+    struct shells *shells = s->config.shells;
+    if (!shells)
+        return;
+    places_leave(shells->places, &s->place);
+    if (shells->spare)
+        spare_begin(shells->spare);
 }
 
 /* No worker can be had: answer the call that waited longest, and try for the next. */
@@ -80,6 +86,15 @@ static void on_late(struct session *s)
     worker_kill(s->worker, why);
 }
 
+static void on_late_start(struct session *s)
+{
+    auto_free char *status = TAKE(s->status);
+    if (status)
+        on_ready(s, str_of(status));
+    else
+        worker_kill(s->worker, "it was not ready in time");
+}
+
 static void on_timer(uv_timer_t *timer)
 {
     struct session *s = timer->data;
@@ -88,7 +103,7 @@ static void on_timer(uv_timer_t *timer)
         tell_trouble(s);
         break;
     case STAGE_STARTING:
-        worker_kill(s->worker, "it was not ready in time");
+        on_late_start(s);
         break;
     case STAGE_LOADING:
         worker_kill(s->worker, "it did not load the state of its shell in time");
@@ -153,6 +168,7 @@ static void on_ready(void *user, struct str status)
     struct session *s = user;
     problems_tell(status, s->config.problems_told);
     uv_timer_stop(&s->timer);
+    s->is_spare = false;
     s->shared.version = 0;
     if (s->state)
         session_load(s, (struct str){ s->state, s->state_len });
@@ -288,6 +304,8 @@ static void forget_worker(struct session *s)
 {
     worker_destroy(TAKE(s->worker));
     close_line(s);
+    free(TAKE(s->status));
+    s->is_spare = false;
     s->stage = STAGE_NONE;
 }
 
@@ -311,8 +329,13 @@ static void on_ended(void *user, const char *why)
 {
     struct session *s = user;
     enum stage stage = s->stage;
+    bool was_spare = s->is_spare;
     uv_timer_stop(&s->timer);
     session_end_worker(s);
+    if (was_spare) { /* nothing is lost: we start one of our own */
+        session_go_on(s);
+        return;
+    }
     const char *note = find_note(s, stage);
     if (stage == STAGE_LOADING)
         session_drop_state(s);
@@ -361,10 +384,28 @@ static bool start_with_door(struct session *s, struct error *err)
     return true;
 }
 
+/* One that was started ahead; how it went is told from the loop in any case. */
+static bool take_spare(struct session *s)
+{
+    struct spare *spare = s->config.shells ? s->config.shells->spare : NULL;
+    if (!spare)
+        return false;
+    s->is_spare = spare_take(spare, &events, s, &s->worker, &s->status);
+    if (s->config.once)
+        spare_want(spare);
+    if (!s->is_spare)
+        return false;
+    s->stage = STAGE_STARTING;
+    wait_ms(s, s->status ? 0 : START_MS);
+    return true;
+}
+
 /* It has a place. */
 static void start(struct session *s)
 {
     struct error err;
+    if (take_spare(s))
+        return;
     if (s->config.door ? start_with_door(s, &err)
                        : start_worker(s, &s->config.worker, &err)) {
         s->stage = STAGE_STARTING;

@@ -38,6 +38,7 @@
 
 struct session;
 struct session_call;
+struct spare; /* session/spare.h */
 
 typedef void session_idle_fn(void *user);
 
@@ -46,9 +47,10 @@ struct shells {
     struct places *places;
     unsigned idle_ms; /* unused for so long, a shell goes to sleep; 0: only if asked to */
     unsigned save_ms; /* a worker that saves or loads for longer is killed */
-    size_t max_states; /* bytes of saved states; beyond, shells stay awake */
-    size_t states;     /* so many there are */
-    size_t asleep;     /* shells that have some */
+    size_t max_states;   /* bytes of saved states; beyond, shells stay awake */
+    size_t states;       /* so many there are */
+    size_t asleep;       /* shells that have some */
+    struct spare *spare; /* of them all; NULL: each starts its own worker */
 };
 
 struct session_config {
@@ -60,6 +62,7 @@ struct session_config {
     struct door *door;
     unsigned timeout_ms;   /* the worker ends a call itself then; we kill it 2 s later */
     size_t max_reply;      /* bytes */
+    bool once;             /* it is for one call; others like it may follow */
     bool stateless;        /* no call depends on another one: nothing is lost */
     session_idle_fn *idle; /* may be NULL: told when the last call has ended */
     void *idle_user;

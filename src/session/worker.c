@@ -55,6 +55,22 @@ void worker_interrupt(struct worker *w)
     helper_signal(&w->process, SIGUSR1);
 }
 
+void worker_hand_over(struct worker *w, const struct worker_events *events, void *user)
+{
+    w->events = events;
+    w->user = user;
+}
+
+bool worker_lives(const struct worker *w)
+{
+    return w->state != ENDING && helper_lives(&w->process);
+}
+
+pid_t worker_pid(const struct worker *w)
+{
+    return w->process.pid;
+}
+
 static void report_end(struct worker *w, int status)
 {
     char how[64];

@@ -26,6 +26,15 @@ MUST_CHECK bool worker_start(uv_loop_t *loop, const struct helper_spec *spec,
         struct str setup, size_t max_reply, const struct worker_events *events,
         void *user, struct worker **out, struct error *err);
 
+/* Its events go there from now on. */
+void worker_hand_over(struct worker *w, const struct worker_events *events, void *user);
+
+/* Whether its process has not ended yet, though that may not have been told. */
+bool worker_lives(const struct worker *w);
+
+/* For tests. */
+pid_t worker_pid(const struct worker *w);
+
 /* Only when it is ready and no call runs.  `args` is JSON. */
 void worker_call(struct worker *w, struct str tool, struct str args);
 

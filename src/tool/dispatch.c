@@ -355,6 +355,7 @@ static struct session *create_shell(
     shell.store = config->store;
     shell.id = config->record;
     shell.owner = turns_owner(client);
+    shell.once = config->shells && !config->has_line;
     shell.door = config->door;
     if (shell.door)
         shell.setup = config->door_setup;

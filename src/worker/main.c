@@ -84,16 +84,6 @@ static bool answer_call(struct worker *w, const struct wire_message *m, struct e
     return wire_send(SOCKET_FD, &reply, err);
 }
 
-/* Until the server closes the socket, which is no error. */
-static bool serve(struct worker *w, struct wire_reader *reader, struct error *err)
-{
-    struct wire_message m;
-    while (wire_receive(reader, &m, err))
-        if (!answer_call(w, &m, err))
-            return false;
-    return err->code == ERR_NOT_FOUND;
-}
-
 static void tell_programs(
         struct programs *p, const struct view *view, struct arena *arena)
 {
@@ -115,6 +105,21 @@ static void open_shell(struct worker *w, const struct view *view, struct arena *
         .elsewhere = view->setup->programs ? "the tool run_shell" : NULL,
     };
     w->shell = shell_create(&options);
+}
+
+/* Until the server closes the socket, which is no error.  The shell begins with the first
+ * call: its time counts from there, however early the worker was started. */
+static bool serve(struct worker *w, const struct view *view, struct wire_reader *reader,
+        struct arena *arena, struct error *err)
+{
+    struct wire_message m;
+    while (wire_receive(reader, &m, err)) {
+        if (!w->shell)
+            open_shell(w, view, arena);
+        if (!answer_call(w, &m, err))
+            return false;
+    }
+    return err->code == ERR_NOT_FOUND;
 }
 
 /* /dev/null is out of reach later. */
@@ -152,9 +157,8 @@ static bool work(
             !view_confine(&view, &also, server, arena, status, err) ||
             !confine_send_ready(SOCKET_FD, status, err))
         return false;
-    open_shell(&w, &view, arena);
     notes_init(&w.notes, &setup, view.vfs);
-    bool fine = serve(&w, &reader, err);
+    bool fine = serve(&w, &view, &reader, arena, err);
     notes_finish(&w.notes);
     shell_destroy(w.shell);
     door_destroy(w.door);

@@ -295,9 +295,38 @@ static void test_owners(void **state UNUSED)
     leave_all(p, s, ARRAY_LEN(s));
 }
 
+/* What nobody needs yet takes no place that somebody could want, and leaves first. */
+static void test_take_free(void **state UNUSED)
+{
+    struct shell s[5];
+    struct places *p = places_create(2, 3);
+    open_shells(s, ARRAY_LEN(s));
+    assert_int_equal(take(p, &s[0]), HAS_IT);
+    places_idle(p, &s[0].place);
+    assert_true(places_take_free(p, &s[1].place));
+    assert_int_equal(s[1].place.state, PLACE_IDLE);
+    assert_false(places_take_free(p, &s[2].place));
+    assert_int_equal(s[2].place.state, PLACE_NONE);
+    assert_int_equal(take(p, &s[3]), WAITS);
+    assert_int_equal(s[0].asked, 0);
+    assert_int_equal(s[1].asked, 1);
+    assert_int_equal(take(p, &s[4]), WAITS);
+    assert_int_equal(s[0].asked, 1);
+    places_leave(p, &s[1].place);
+    assert_int_equal(s[3].granted, 1);
+    assert_false(places_take_free(p, &s[1].place));
+    places_leave(p, &s[3].place);
+    places_leave(p, &s[0].place);
+    assert_int_equal(s[4].granted, 1);
+    assert_true(places_take_free(p, &s[1].place));
+    assert_int_equal(places_taken(p), 2);
+    leave_all(p, s, ARRAY_LEN(s));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_take_free),
         cmocka_unit_test(test_owners),
         cmocka_unit_test(test_line),
         cmocka_unit_test(test_idle),
