@@ -4,12 +4,11 @@ import { existsSync } from 'node:fs';
 import { chmod, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { children, client, clients, listen, modern, request, runs, session } from './http.mjs';
-import { build, folder, paddock, pyddock } from './lib.mjs';
+import { build, folder, paddock, pyddock, until } from './lib.mjs';
 import { workspace } from './workspace.mjs';
 
-const appears = async (path) => { while (!existsSync(path)) await sleep(20); };
+const appears = (path) => until(() => existsSync(path));
 const kinds = Object.keys(clients);
 const stateless = kinds.filter((kind) => /2026|auto/.test(kind));
 const legacy = kinds.filter((kind) => !stateless.includes(kind));
@@ -54,7 +53,7 @@ for (const kind of kinds) {
     await assert.rejects(aborted);
     await assert.rejects(run('touch two; sleep 30; touch two-done', { timeout: 500 }));
     assert.equal(await run('echo free'), 'free\n');
-    while ((await children(server)).length > 1) await sleep(20); // nobody sleeps any more
+    await until(async () => (await children(server)).length <= 1); // nobody sleeps any more
     assert.deepEqual(['one-done', 'two-done'].map((name) => existsSync(join(root, name))), [false, false]);
   });
 }
@@ -104,9 +103,9 @@ test('progress makes a stream of the reply, if the client takes one', async (t) 
   const notes = [];
   const s = await session(server), plain = await session(server), quiet = await session(server);
   const [text, stream, json, only] = await Promise.all([
-    run('sleep 10.3; echo over', { onprogress: (note) => notes.push(note) }),
-    s.post(runs(7, 'sleep 10.3; echo over', { progressToken: 'p"1' })),
-    plain.post(runs(7, 'sleep 10.3; echo over', { progressToken: 'p' }), { headers: { Accept: 'application/json' } }),
+    run('sleep 13; echo over', { onprogress: (note) => notes.push(note) }),
+    s.post(runs(7, 'sleep 13; echo over', { progressToken: 'p"1' })),
+    plain.post(runs(7, 'sleep 13; echo over', { progressToken: 'p' }), { headers: { Accept: 'application/json' } }),
     quiet.post(runs(7, 'echo over'), { headers: { Accept: 'text/event-stream' } }),
   ]);
   assert.equal(text, 'over\n');
@@ -141,7 +140,7 @@ test('who hangs up cancels the call, with or without a session', async (t) => {
     assert.equal(await s.run('echo free'), 'free\n'); // its shell is not waited for
     assert.ok(!existsSync(join(root, `${name}-done`)));
   }
-  while ((await children(server)).length > 1) await sleep(20); // that of the stateless call goes
+  await until(async () => (await children(server)).length <= 1); // that of the stateless call goes
 });
 
 test('a hundred at once, each with the same ids', async (t) => {

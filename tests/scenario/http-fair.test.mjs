@@ -9,7 +9,7 @@ import test from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { children, initialize, listen, modern, request, session } from './http.mjs';
-import { build, paddock } from './lib.mjs';
+import { build, paddock, until } from './lib.mjs';
 import { workspace } from './workspace.mjs';
 
 const here = dirname(fileURLToPath(import.meta.url));
@@ -42,9 +42,8 @@ async function count(...words) {
   }
   return found;
 }
-const until = async (is) => {
-  for (const end = Date.now() + 60000; !(await is()); await sleep(20)) assert.ok(Date.now() < end, `never: ${is}`); // only to catch a hang
-};
+/** Seconds that no other run of these tests has a process of. */
+const own = (seconds) => `${seconds}.${process.pid}`;
 const textOf = ({ json, body }) => json?.result?.content[0].text ?? assert.fail(body);
 
 /** A client that makes many calls at once: {answers, hangUp()}. */
@@ -62,35 +61,36 @@ const many = (n, make) => Array.from({ length: n }, (_, i) => make(i));
 test("a hundred slow commands of one session, and another's answers come before them", async (t) => {
   const { server } = await start(t);
   const a = await session(server), b = await session(server);
-  const slow = flood(a.post, many(100, (i) => call(i, 'run_shell', { command: 'sleep', args: ['271.5'] })));
-  await until(async () => await count('sleep', '271.5') === 12); // of 16 places
+  const slow = flood(a.post, many(100, (i) => call(i, 'run_shell', { command: 'sleep', args: [own(271)] })));
+  await until(async () => await count('sleep', own(271)) === 12); // of 16 places
   for (let i = 0; i < 5; i++) {
     assert.match(textOf(await b.post(call(i, 'run_shell', { command: 'echo', args: [`b${i}`] }))), new RegExp(`b${i}`));
   }
   const together = await Promise.all(many(20, (i) => b.post(call(i, 'run_shell', { command: 'echo', args: [`c${i}`] }))));
   together.forEach((reply, i) => assert.match(textOf(reply), new RegExp(`c${i}\n`)));
   assert.equal(slow.answers, 0);
-  assert.equal(await count('sleep', '271.5'), 12);
+  assert.equal(await count('sleep', own(271)), 12);
   await slow.hangUp();
-  await until(async () => await count('sleep', '271.5') === 0); // and none of those that waited begins
+  await until(async () => await count('sleep', own(271)) === 0); // and none of those that waited begins
   assert.match(textOf(await a.post(call(1, 'run_shell', { command: 'echo', args: ['again'] }))), /again/);
 });
 
 test('a call that waits says so, and can be cancelled', async (t) => {
   const { server } = await start(t);
   const a = await session(server);
-  const slow = flood(a.post, many(12, (i) => call(i, 'run_shell', { command: 'sleep', args: ['272.5'] })));
-  await until(async () => await count('sleep', '272.5') === 12);
-  const waiting = a.post(call(77, 'run_shell', { command: 'sleep', args: ['273.5'] }));
-  const told = a.post(call('p', 'run_shell', { command: 'echo', args: ['late'] }, { progressToken: 't' }));
-  await sleep(10500); // between two notes there are ten seconds
+  const slow = flood(a.post, many(12, (i) => call(i, 'run_shell', { command: 'sleep', args: [own(272)] })));
+  await until(async () => await count('sleep', own(272)) === 12);
+  const waiting = a.post(call(77, 'run_shell', { command: 'sleep', args: [own(273)] }));
+  let notes = '';
+  const told = a.post(call('p', 'run_shell', { command: 'echo', args: ['late'] }, { progressToken: 't' }), { onText: (text) => { notes = text; } });
+  await until(() => /"message":"waiting for its turn"/.test(notes)); // between two notes there are ten seconds
   await a.post({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 77 } });
   assert.equal((await waiting).status, 202);
   await slow.hangUp();
   const { body } = await told;
   assert.match(body, /"message":"waiting for its turn"/);
   assert.match(body, /late/);
-  assert.equal(await count('sleep', '273.5'), 0);
+  assert.equal(await count('sleep', own(273)), 0);
 });
 
 test('files: a tree is searched a hundred times, and another client stats', async (t) => {
@@ -138,8 +138,8 @@ test('other MCP servers: one hangs for one client, and another client calls', as
 test('without sessions, clients are told apart by their address', async (t) => {
   const { server } = await start(t);
   const from = (localAddress) => (message, more) => modern(server, 'tools/call', message.params, { id: message.id, localAddress, ...more });
-  const slow = flood(from('127.0.0.1'), many(100, (i) => call(i, 'run_shell', { command: 'sleep', args: ['274.5'] })));
-  await until(async () => await count('sleep', '274.5') === 12);
+  const slow = flood(from('127.0.0.1'), many(100, (i) => call(i, 'run_shell', { command: 'sleep', args: [own(274)] })));
+  await until(async () => await count('sleep', own(274)) === 12);
   for (let i = 0; i < 5; i++) {
     assert.match(textOf(await from('127.0.0.2')(call(i, 'run_shell', { command: 'echo', args: ['other'] }))), /other/);
   }
@@ -183,19 +183,19 @@ test('a full line is answered with 503 and Retry-After, and nobody else is', asy
   const { headers } = await request(server, { body: initialize(0, '2025-03-26') });
   const a = (body, more) => request(server, { ...more, body, headers: { 'Mcp-Session-Id': headers['mcp-session-id'] } });
   const b = await session(server);
-  const slow = flood(a, many(12, (n) => many(100, (i) => call(n * 100 + i, 'run_shell', { command: 'sleep', args: ['275.5'] }))));
+  const slow = flood(a, many(12, (n) => many(100, (i) => call(n * 100 + i, 'run_shell', { command: 'sleep', args: [own(275)] }))));
   await until(() => slow.answers === 1); // there was room for eleven
-  await until(async () => await count('sleep', '275.5') === 12);
-  const { status, json, headers: said } = await a(call('more', 'run_shell', { command: 'sleep', args: ['276.5'] }));
+  await until(async () => await count('sleep', own(275)) === 12);
+  const { status, json, headers: said } = await a(call('more', 'run_shell', { command: 'sleep', args: [own(276)] }));
   assert.equal(status, 503);
   assert.equal(said['retry-after'], '5');
   assert.equal(json.id, 'more');
   assert.match(json.error.message, /too many calls of this client are waiting/);
   assert.match(textOf(await b.post(call(1, 'run_shell', { command: 'echo', args: ['fine'] }))), /fine/);
   assert.match(textOf(await a(call('stat', 'fs_stat', { path: '/' }))), /directory|folder|type/i); // another kind of work
-  assert.equal(await count('sleep', '276.5'), 0);
+  assert.equal(await count('sleep', own(276)), 0);
   await slow.hangUp();
-  await until(async () => await count('sleep', '275.5') === 0);
+  await until(async () => await count('sleep', own(275)) === 0);
   assert.match(textOf(await a(call('free', 'run_shell', { command: 'echo', args: ['free'] }))), /free/);
 });
 

@@ -2,20 +2,19 @@
 // they were.
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { children, client, initialize, listen, modern, request, runs, session } from './http.mjs';
-import { folder, paddock, pyddock } from './lib.mjs';
+import { children, client, initialize, listen, modern, request, runs, session, works } from './http.mjs';
+import { folder, paddock, pyddock, until } from './lib.mjs';
 import { kinds, workspace } from './workspace.mjs';
 
 const end = (server, s) => request(server, { method: 'DELETE', headers: { 'Mcp-Session-Id': s.id } });
 const note = /^\[paddock: the shell [^]*were reset\]\n/;
 
 /** Until the server has no process any more. */
-async function quiet(server) {
-  while ((await children(server)).length) await sleep(20);
-}
+const quiet = (server) => until(async () => (await children(server)).length === 0);
 
 test('what a shell has been told is there when it wakes up', async (t) => {
   const root = await folder(t, { 'd/e/file': 'text\n' });
@@ -56,7 +55,7 @@ test('twenty shells and one place: in turn, at once, and beside a client with ma
   assert.deepEqual(answers, shells.map((_, i) => `${2 * i}\n`));
   let done = 0;
   const many = Array.from({ length: 60 }, (_, i) => shells[0].post(runs(i, 'sleep 0.1')).then(() => done++));
-  while (!done) await sleep(10);
+  await until(() => done);
   assert.equal(await shells[1].run('echo $x'), '2\n');
   assert.ok(done < 30, `after ${done} calls of another client`);
   const alone = await modern(server, 'tools/call', { name: 'run', arguments: { command: 'echo ${x-none}' } });
@@ -66,12 +65,17 @@ test('twenty shells and one place: in turn, at once, and beside a client with ma
 });
 
 test('a quiet server has no processes, whatever its clients are', async (t) => {
-  const server = await listen(t, [await folder(t), '--shell-idle', '1']);
+  const root = await folder(t);
+  const server = await listen(t, [root, '--shell-idle', '1']);
   const all = [];
   for (const kind of kinds) all.push(await client(t, kind, server.url));
   const shells = await Promise.all([session(server), session(server)]);
   for (const one of [...all, ...shells]) await one.run('x=kept; cd /; echo');
+  const both = shells.map((one, i) => one.run(`echo > begun-${i}; until test -e go; do sleep 0.05; done`));
+  await until(() => [0, 1].every((i) => existsSync(join(root, `begun-${i}`))));
   assert.ok((await children(server)).length >= 2);
+  await writeFile(join(root, 'go'), '');
+  await Promise.all(both);
   for (let round = 0; round < 2; round++) {
     await quiet(server);
     for (const one of [...shells, ...all.slice(0, 1)]) assert.equal(await one.run('echo $x'), 'kept\n');
@@ -99,10 +103,10 @@ test('what cannot be kept keeps its place; who needs that is told, until it is g
     ['head -c 5000000 /dev/zero > /mnt/m/big', 'stat -c %s /mnt/m/big', 'rm /mnt/m/big'],
   ]) {
     const one = await session(server), other = await session(server);
-    await one.run(`y=kept; ${hold}`);
     const told = () => server.stderr().split('cannot be put to sleep').length;
     const before = told();
-    while (told() === before) await sleep(20);
+    await one.run(`y=kept; ${hold}`);
+    await until(() => told() > before);
     assert.equal((await children(server)).length, 1);
     refused(await other.post(runs(7, 'touch effect')), 7);
     refused(await modern(server, 'tools/call', { name: 'run', arguments: { command: 'touch effect' } }, { id: 8 }), 8);
@@ -130,22 +134,27 @@ test('shells that stay in the stateless revision sleep as well', async (t) => {
 
 test('who waits for a place may give up', async (t) => {
   const root = await folder(t);
-  const server = await listen(t, [root, '--max-workers', '1']);
+  const server = await listen(t, [root, '--max-workers', '1', '--metrics']);
   const one = await session(server), other = await session(server), third = await session(server);
   await other.run('x=kept');
   const busy = one.post(runs(1, 'touch begun; sleep 30'));
-  while (!existsSync(join(root, 'begun'))) await sleep(20);
+  await until(() => existsSync(join(root, 'begun')));
   const stop = new AbortController();
   const cut = other.post(runs(1, 'touch effect'), { signal: stop.signal });
   const told = other.post(runs(2, 'touch effect'));
   const ended = third.post(runs(1, 'touch effect'));
   const alone = modern(server, 'tools/call', { name: 'run', arguments: { command: 'touch effect' } }, { signal: stop.signal });
   const last = other.post(runs(3, 'echo $x'));
-  await sleep(200);
+  await works(server, 1, 3); // three shells wait
   stop.abort();
   await assert.rejects(cut);
   await assert.rejects(alone);
-  await other.post({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 2 } });
+  let isTold = false;
+  told.then(() => { isTold = true; });
+  await until(async () => { // it may come after its cancellation
+    await other.post({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 2 } });
+    return isTold;
+  });
   assert.equal((await told).status, 202);
   assert.equal((await end(server, third)).status, 200);
   assert.equal((await ended).status, 404);
@@ -193,12 +202,12 @@ test('a worker that is killed or stands still while its shell goes to sleep', as
 });
 
 test('a signal while shells sleep, work, and wait', async (t) => {
-  const server = await listen(t, [await folder(t), '--max-workers', '1']);
+  const server = await listen(t, [await folder(t), '--max-workers', '1', '--metrics']);
   const shells = await Promise.all([1, 2, 3].map(() => session(server)));
   await shells[0].run('x=1');
   await shells[1].run('x=2'); // the first one sleeps
   const busy = shells[1].post(runs(1, 'sleep 30')), waits = shells[2].post(runs(1, 'sleep 30'));
-  await sleep(200);
+  await works(server, 1, 1);
   server.child.kill('SIGTERM');
   assert.deepEqual([(await busy).status, (await waits).status], [503, 503]);
   assert.deepEqual(await server.ended, { code: 0, signal: null });

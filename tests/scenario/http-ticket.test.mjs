@@ -6,11 +6,11 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { children, client, initialize, listen, modern, request, runs, session } from './http.mjs';
-import { connect, folder, mcpath, paddock, pyddock } from './lib.mjs';
+import { connect, folder, mcpath, paddock, pyddock, until } from './lib.mjs';
 import { workspace } from './workspace.mjs';
 
 const pinned = 'SDK 2.x, 2026-07-28';
-const appears = async (path) => { while (!existsSync(path)) await sleep(20); };
+const appears = (path) => until(() => existsSync(path));
 
 /** A call as a raw request: {status, headers, text, ticket, isError, result, json}. */
 async function call(server, name, args, more) {
@@ -165,7 +165,7 @@ test('who hangs up cancels that call, and no other', async (t) => {
   assert.equal((await children(server)).length, 2);
   untold.abort();
   await assert.rejects(lost);
-  while ((await children(server)).length > 1) await sleep(20);
+  await until(async () => (await children(server)).length <= 1);
   assert.equal((await run(server, 'echo $x', ticket)).text, 'kept\n');
 });
 
@@ -173,7 +173,7 @@ test('progress of a call that opens its shell', async (t) => {
   const server = await listen(t, [await folder(t)]);
   const { client: agent } = await client(t, pinned, server.url);
   const notes = [];
-  const result = await agent.callTool({ name: 'run', arguments: { command: 'x=1; sleep 10.3; echo over', session: 'new' } }, { onprogress: (note) => notes.push(note) });
+  const result = await agent.callTool({ name: 'run', arguments: { command: 'x=1; sleep 13; echo over', session: 'new' } }, { onprogress: (note) => notes.push(note) });
   assert.equal(notes.length, 1);
   assert.equal(result.content[0].text, 'over\n');
   assert.equal((await run(server, 'echo $x', result._meta['paddock/session'])).text, '1\n');
@@ -181,10 +181,10 @@ test('progress of a call that opens its shell', async (t) => {
 
 test('an unused one ends, one that works does not', async (t) => {
   const root = await folder(t);
-  const server = await listen(t, [root, '--session-idle', '1']);
+  const server = await listen(t, [root, '--session-idle', '4']);
   const ticket = await open(server);
-  assert.equal((await run(server, 'sleep 2.5; echo busy', ticket)).text, 'busy\n');
-  while ((await children(server)).length) await sleep(50);
+  assert.equal((await run(server, 'sleep 8; echo busy', ticket)).text, 'busy\n');
+  await until(async () => (await children(server)).length === 0);
   const late = await run(server, 'touch effect', ticket);
   assert.deepEqual([late.status, late.isError], [200, true]);
   assert.match(late.text, /there no more[^]*\nCall with session "new"/);
@@ -192,17 +192,18 @@ test('an unused one ends, one that works does not', async (t) => {
 });
 
 test('exit ends it, with all that came before', async (t) => {
-  const server = await listen(t, [await folder(t)]);
+  const root = await folder(t);
+  const server = await listen(t, [root]);
   const ticket = await open(server);
   assert.match((await run(server, 'x=1; (exit 3); exit 2', ticket)).text, /\[exit 2\]/); // of a script
   assert.equal((await run(server, 'echo $x', ticket)).text, '1\n');
-  const before = run(server, 'sleep 0.3; echo before', ticket);
-  await sleep(100);
+  const before = run(server, 'touch begun; sleep 0.3; echo before', ticket);
+  await appears(join(root, 'begun'));
   const { result } = await run(server, ' exit\n', ticket);
   assert.deepEqual(result.content.map((one) => one.text), ['', '[paddock: this session has ended]']);
   assert.equal((await before).text, 'before\n');
   assert.match((await run(server, 'true', ticket)).text, /there no more/);
-  while ((await children(server)).length) await sleep(20);
+  await until(async () => (await children(server)).length === 0);
 });
 
 test('as many as there may be, together with sessions', async (t) => {
@@ -265,12 +266,15 @@ test('the audit log has no name that could be used', async (t) => {
 });
 
 test('a signal ends it: what runs may end, or is told', async (t) => {
-  const server = await listen(t, [await folder(t)]);
+  const root = await folder(t);
+  const server = await listen(t, [root]);
   const one = await open(server), other = await open(server);
-  const short = run(server, 'sleep 0.3; echo over', one), long = run(server, 'sleep 30', other), opens = run(server, 'sleep 30', 'new');
-  await sleep(150);
+  const short = run(server, 'touch short; until test -e go; do sleep 0.01; done; echo over', one);
+  const long = run(server, 'touch long; sleep 300', other), opens = run(server, 'touch opens; sleep 300', 'new');
+  for (const name of ['short', 'long', 'opens']) await appears(join(root, name));
   assert.deepEqual((await request(server, { method: 'GET', path: '/healthz', headers: { 'Content-Type': null } })).json, { status: 'ok' });
   server.child.kill('SIGTERM');
+  await writeFile(join(root, 'go'), '');
   assert.equal((await short).text, 'over\n');
   for (const cut of [await long, await opens]) {
     assert.equal(cut.status, 503);

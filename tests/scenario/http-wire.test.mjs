@@ -12,7 +12,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { children, initialize, listen, modern, modernMeta, raw, request, runs, session } from './http.mjs';
-import { folder, mcpath } from './lib.mjs';
+import { folder, mcpath, until } from './lib.mjs';
 
 const touch = { name: 'run', arguments: { command: 'touch effect' } };
 const modernHeaders = { 'MCP-Protocol-Version': '2026-07-28', 'Mcp-Method': 'tools/call', 'Mcp-Name': 'run' };
@@ -103,7 +103,8 @@ test('what the body says is refused with its code', async (t) => {
 });
 
 test('sessions: unguessable, ended by DELETE, their own batches and notifications', async (t) => {
-  const server = await listen(t, [await folder(t)]);
+  const root = await folder(t);
+  const server = await listen(t, [root]);
   const s = await session(server), other = await session(server);
   assert.match(s.id, /^[0-9a-f]{32}$/);
   assert.notEqual(s.id, other.id);
@@ -111,7 +112,8 @@ test('sessions: unguessable, ended by DELETE, their own batches and notification
   assert.deepEqual([status, body], [202, '']);
   assert.equal((await request(server, { body: { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 1 } }, headers: { 'MCP-Protocol-Version': '2026-07-28' } })).status, 202);
 
-  const slow = s.post(runs(1, 'sleep 30'));
+  const slow = s.post(runs(1, 'touch begun; sleep 300'));
+  await until(() => existsSync(join(root, 'begun')));
   const twice = s.post(runs(1, 'echo no'));
   assert.equal((await Promise.race([slow, twice])).json.error.code, -32600); // the id is in use here...
   const alike = other.post(runs(1, 'echo mine'));
@@ -121,14 +123,14 @@ test('sessions: unguessable, ended by DELETE, their own batches and notification
   assert.deepEqual([(await slow).status, (await slow).body], [202, '']);
 
   assert.equal((await children(server)).length, 2);
-  const running = s.post(runs(2, 'sleep 30'));
-  await sleep(100);
+  const running = s.post(runs(2, 'touch running; sleep 300'));
+  await until(() => existsSync(join(root, 'running')));
   assert.equal((await request(server, { method: 'DELETE', headers: { 'Mcp-Session-Id': s.id } })).status, 200);
   assert.equal((await running).status, 404);
   assert.equal((await request(server, { method: 'DELETE', headers: { 'Mcp-Session-Id': s.id } })).status, 404);
   assert.equal((await request(server, { method: 'DELETE' })).status, 400);
   assert.equal((await request(server, { method: 'DELETE', headers: { 'Mcp-Session-Id': other.id, 'MCP-Protocol-Version': '2026-07-28' } })).status, 405);
-  assert.equal((await children(server)).length, 1); // its shell is gone
+  await until(async () => (await children(server)).length === 1); // its shell goes
   assert.equal(await other.run('echo here'), 'here\n');
 
   const { headers } = await request(server, { body: initialize(0, '2025-03-26') });
@@ -139,28 +141,27 @@ test('sessions: unguessable, ended by DELETE, their own batches and notification
 });
 
 test('a call whose end another connection has brought about is answered, though nothing else happens', async (t) => {
-  const server = await listen(t, [await folder(t)]);
+  const root = await folder(t);
+  const server = await listen(t, [root, '--request-time', '3600']); // no connection is given up before
   const s = await session(server);
   const agent = new http.Agent({ keepAlive: true }); // no connection closes, which would wake the server
   t.after(() => agent.destroy());
   const send = (more) => request(server, { agent, ...more, headers: { 'Mcp-Session-Id': s.id } });
-  const cancelled = send({ body: runs(1, 'sleep 30') });
-  await sleep(200);
+  const cancelled = send({ body: runs(1, 'touch one; sleep 300') });
+  await until(() => existsSync(join(root, 'one')));
   await send({ body: { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 1 } } });
   assert.equal((await cancelled).status, 202);
-  const ended = send({ body: runs(2, 'sleep 30') });
-  await sleep(200);
+  const ended = send({ body: runs(2, 'touch two; sleep 300') });
+  await until(() => existsSync(join(root, 'two')));
   assert.equal((await send({ method: 'DELETE' })).status, 200);
-  const began = Date.now();
   assert.equal((await ended).status, 404);
-  assert.ok(Date.now() - began < 20000, 'that is not when the connection is given up');
 });
 
 test('an unused session ends by itself', async (t) => {
-  const server = await listen(t, [await folder(t), '--session-idle', '1']);
+  const server = await listen(t, [await folder(t), '--session-idle', '4']);
   const s = await session(server);
-  assert.equal(await s.run('sleep 2.5; echo busy'), 'busy\n'); // that is not idle
-  while ((await children(server)).length) await sleep(50);
+  assert.equal(await s.run('sleep 8; echo busy'), 'busy\n'); // that is not idle
+  await until(async () => (await children(server)).length === 0);
   assert.equal((await s.post(runs(1, 'true'))).status, 404);
 });
 
@@ -180,7 +181,7 @@ test('bodies: too long, in chunks, announced and not sent', async (t) => {
   assert.match(await raw(server, head(close + 'Transfer-Encoding: chunked\r\n'), mebi, mebi, mebi, mebi, mebi, '0\r\n\r\n'), / 413 /);
   assert.match(await raw(server, head('Expect: 100-continue\r\nContent-Length: 9000000\r\n')), /^HTTP\/1.1 413 /);
   assert.match(await raw(server, head('Content-Length: 900000000\r\n')), /^HTTP\/1.1 413 /);
-  const waited = await raw(server, head(`${close}Expect: 100-continue\r\nContent-Length: ${text.length}\r\n`), () => sleep(100), text);
+  const waited = await raw(server, head(`${close}Expect: 100-continue\r\nContent-Length: ${text.length}\r\n`), (said) => until(() => / 100 /.test(said())), text);
   assert.match(waited, /^HTTP\/1.1 100 [^]*HTTP\/1.1 200 /);
   assert.match(await raw(server, `POST /mcp HTTP/1.1\r\nHost: evil.example\r\nExpect: 100-continue\r\nContent-Length: 9\r\n\r\n`), /^HTTP\/1.1 403 /);
 });
@@ -219,13 +220,14 @@ test('framing of which two readers could think differently', async (t) => {
 });
 
 test('slow clients have their time, and hold nobody up', async (t) => {
-  const server = await listen(t, [await folder(t), '--request-time', '2']);
+  const server = await listen(t, [await folder(t), '--request-time', '10']);
   const started = performance.now();
+  let closed = 0;
   const trickle = (bytes) => new Promise((done) => {
     const socket = net.connect(server.port, '127.0.0.1', () => socket.write(bytes));
     const timer = setInterval(() => socket.write('x'), 200);
     socket.on('error', () => {}).resume();
-    socket.on('close', () => { clearInterval(timer); done(performance.now() - started); });
+    socket.on('close', () => { clearInterval(timer); closed++; done(performance.now() - started); });
   });
   const slow = Array.from({ length: 60 }, (_, i) => trickle([
     'POST /mcp HTTP/1.1\r\nHost: localhost\r\nX-Slow: ',
@@ -233,10 +235,9 @@ test('slow clients have their time, and hold nobody up', async (t) => {
     '',
   ][i % 3]));
   const s = await session(server);
-  const before = performance.now();
-  for (let i = 0; i < 20; i++) assert.equal(await s.run(`echo ${i}`), `${i}\n`);
-  assert.ok(performance.now() - before < 2000 * 10, 'the others hold it up');
-  for (const ms of await Promise.all(slow)) assert.ok(ms > 1500, `closed after ${ms} ms`);
+  for (let i = 0; i < 5; i++) assert.equal(await s.run(`echo ${i}`), `${i}\n`);
+  assert.equal(closed, 0, 'the others hold it up');
+  for (const ms of await Promise.all(slow)) assert.ok(ms > 9500, `closed after ${ms} ms`);
 });
 
 test('as many sessions and shells as there may be', async (t) => {
@@ -261,12 +262,14 @@ test('as many sessions and shells as there may be', async (t) => {
 });
 
 test('a signal ends it: what runs may end, or is told', async (t) => {
-  const server = await listen(t, [await folder(t)]);
+  const root = await folder(t);
+  const server = await listen(t, [root]);
   const one = await session(server), other = await session(server);
-  const short = one.post(runs(1, 'sleep 0.3; echo over')), long = other.post(runs(2, 'sleep 30'));
-  await sleep(150);
+  const short = one.post(runs(1, 'touch short; until test -e go; do sleep 0.01; done; echo over')), long = other.post(runs(2, 'touch long; sleep 300'));
+  await until(() => ['short', 'long'].every((name) => existsSync(join(root, name))));
   const started = performance.now();
   server.child.kill('SIGTERM');
+  await writeFile(join(root, 'go'), '');
   assert.equal((await short).json.result.content[0].text, 'over\n');
   const cut = await long;
   assert.deepEqual([cut.status, cut.json.id], [503, 2]);
@@ -282,7 +285,7 @@ test('what others can reach needs a token and a name', async (t) => {
   const dir = await mkdtemp(join(tmpdir(), 'paddock-token-'));
   t.after(() => rm(dir, { recursive: true, force: true }));
   const token = join(dir, 'token');
-  const start = (...args) => { const { status, stderr } = spawnSync(mcpath, [dir, '--transport', 'http', '--port', '0', ...args], { encoding: 'utf8', timeout: 20000 }); return `${status} ${stderr}`; };
+  const start = (...args) => { const { status, stderr } = spawnSync(mcpath, [dir, '--transport', 'http', '--port', '0', ...args], { encoding: 'utf8', timeout: 120000 }); return `${status} ${stderr}`; };
   await writeFile(token, 'short\n', { mode: 0o600 });
   assert.match(start('--host', '0.0.0.0'), /^2 .*'--token-file' is needed/);
   assert.match(start('--host', '0.0.0.0', '--allow-host', 'a'), /^2 .*'--token-file' is needed/);
@@ -299,7 +302,7 @@ test('what others can reach needs a token and a name', async (t) => {
   assert.match(start('--token-file', token), /^1 .*chmod 600/);
   await chmod(token, 0o600);
   const server = await listen(t, [dir, '--host', '0.0.0.0', '--allow-host', 'tools.example.com', '--token-file', token]);
-  while (!/unencrypted/.test(server.stderr())) await sleep(10);
+  await until(() => /unencrypted/.test(server.stderr()));
   const bearer = { Authorization: 'Bearer 0123456789abcdef' };
   for (const Authorization of [null, 'Bearer 0123456789abcdeg', 'Bearer 0123456789abcde', 'Basic 0123456789abcdef', 'Bearer']) {
     const { status, headers } = await attempt(server, { Authorization });
@@ -309,7 +312,7 @@ test('what others can reach needs a token and a name', async (t) => {
   assert.ok(!existsSync(join(dir, 'effect')));
   assert.equal((await attempt(server, { ...bearer, Host: 'evil.example' })).status, 403);
   assert.equal((await attempt(server, { ...bearer, Host: 'tools.example.com' })).status, 200);
-  const used = spawnSync(mcpath, [dir, '--transport', 'http', '--port', String(server.port)], { encoding: 'utf8', timeout: 20000 });
+  const used = spawnSync(mcpath, [dir, '--transport', 'http', '--port', String(server.port)], { encoding: 'utf8', timeout: 120000 });
   assert.match(`${used.status} ${used.stderr}`, /^1 .*Address already in use/);
 });
 
@@ -333,7 +336,7 @@ test('HTTPS', async (t) => {
   assert.match((await post(runs(2, 'seq 3000'), session)).text, /3000/);
   const stop = new AbortController();
   const cut = post(runs(3, 'touch begun; sleep 30; touch done'), session, { signal: stop.signal });
-  while (!existsSync(join(dir, 'begun'))) await sleep(20);
+  await until(() => existsSync(join(dir, 'begun')));
   stop.abort();
   await assert.rejects(cut);
   assert.match((await post(runs(4, 'ls'), session)).text, /"begun\\n"/);

@@ -6,7 +6,7 @@ import http from 'node:http';
 import net from 'node:net';
 import { StreamableHTTPClientTransport as HttpV1 } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { Client as ClientV2, StreamableHTTPClientTransport as HttpV2 } from '@modelcontextprotocol/client';
-import { clients as both, mcpath } from './lib.mjs';
+import { clients as both, mcpath, mortal, until } from './lib.mjs';
 
 const HANG_MS = 60000; // only to catch what never ends
 
@@ -21,7 +21,7 @@ export const clients = {
 
 /** A running server: {url, port, child, stderr(), ended}. */
 export async function listen(t, args, { program = mcpath, env } = {}) {
-  const child = spawn(program, [...args, '--transport', 'http', '--port', '0'], { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, ...env } });
+  const child = spawn(...mortal(program, [...args, '--transport', 'http', '--port', '0']), { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, ...env } });
   let stderr = '', stdout = '';
   child.stdout.setEncoding('utf8').on('data', (text) => { stdout += text; });
   const ended = new Promise((done) => child.on('close', (code, signal) => done({ code, signal })));
@@ -44,6 +44,18 @@ export async function children(server) {
   return text.split(' ').filter(Boolean);
 }
 
+/** What `--metrics` says just now: {name: number}. */
+export async function metrics(server, headers = {}) {
+  const { body } = await request(server, { method: 'GET', path: '/metrics', headers: { 'Content-Type': null, ...headers } });
+  return Object.fromEntries([...body.matchAll(/^([^#\s][^\n]*) (\S+)$/gm)].map(([, name, value]) => [name, Number(value)]));
+}
+
+/** Until so many shells work, and so many calls wait for a place, in a server that has `--metrics`. */
+export const works = (server, working, waiting = 0) => until(async () => {
+  const found = await metrics(server);
+  return found['paddock_workers{kind="shell",state="working"}'] === working && found['paddock_waiting_calls'] === waiting;
+});
+
 /** A connected official client: tool(name, args, options) gives {text, isError}. */
 export async function client(t, kind, url, options = {}) {
   const { make, call } = clients[kind];
@@ -59,15 +71,15 @@ export async function client(t, kind, url, options = {}) {
   return { client: one, transport, tool, run: async (command, requestOptions) => (await tool('run', { command }, requestOptions)).text };
 }
 
-/** One request: {status, headers, body, json}. `body` may be anything; headers replace the usual ones, null leaves one out. */
-export function request(server, { method = 'POST', path = '/mcp', headers = {}, body, agent, signal, localAddress } = {}) {
+/** One request: {status, headers, body, json}. `onText` is told all that has come so far. `body` may be anything; headers replace the usual ones, null leaves one out. */
+export function request(server, { method = 'POST', path = '/mcp', headers = {}, body, agent, signal, localAddress, onText } = {}) {
   const usual = { 'Content-Type': 'application/json', Accept: 'application/json, text/event-stream' };
   const all = Object.fromEntries(Object.entries({ ...usual, ...headers }).filter(([, value]) => value !== null));
   const text = body === undefined || typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body);
   return new Promise((done, fail) => {
     const req = http.request({ host: '127.0.0.1', port: server.port, method, path, headers: all, agent, signal, localAddress }, (res) => {
       const parts = [];
-      res.on('data', (part) => parts.push(part));
+      res.on('data', (part) => { parts.push(part); onText?.(Buffer.concat(parts).toString()); });
       res.on('error', fail);
       res.on('end', () => {
         const content = Buffer.concat(parts).toString();
@@ -80,16 +92,16 @@ export function request(server, { method = 'POST', path = '/mcp', headers = {}, 
   });
 }
 
-/** Bytes as they are, on a connection of their own; all that comes back until it is closed. */
+/** Bytes as they are, on a connection of their own; all that comes back until it is closed.  A function is waited for, and can ask what has come so far. */
 export function raw(server, ...parts) {
   return new Promise((done, fail) => {
+    let text = '';
     const socket = net.connect(server.port, '127.0.0.1', async () => {
       for (const part of parts) {
-        if (typeof part === 'function') await part();
+        if (typeof part === 'function') await part(() => text);
         else socket.write(part);
       }
     });
-    let text = '';
     socket.setEncoding('latin1').on('data', (more) => { text += more; });
     socket.on('error', (error) => (text || error.code === 'ECONNRESET' || error.code === 'EPIPE' ? done(text) : fail(error)));
     socket.on('close', () => done(text));

@@ -2,6 +2,7 @@
 import { cp, mkdtemp, rm, writeFile, mkdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Client as ClientV1 } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport as StdioV1 } from '@modelcontextprotocol/sdk/client/stdio.js';
@@ -13,6 +14,16 @@ export const build = resolve(top, process.env.PADDOCK_BUILD ?? 'build');
 export const mcpath = join(build, 'src/mcpath');
 export const paddock = join(build, 'src/paddock');
 export const pyddock = join(build, 'src/pyddock');
+
+/** Waits until it is so; the limit is only to catch what never ends. */
+export async function until(is, limit = 120000) {
+  for (const end = Date.now() + limit; !await is(); await sleep(20)) {
+    if (Date.now() > end) throw new Error(`never: ${is}`);
+  }
+}
+
+/** The words that start a program which ends with this process, however that ends. */
+export const mortal = (program, args) => ['setpriv', ['--pdeathsig', 'KILL', program, ...args]];
 
 // Sanitizer settings must reach the server; the clients pass on only what they are given.
 const environment = Object.fromEntries(
