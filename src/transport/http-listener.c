@@ -75,8 +75,13 @@ static void on_turn(uv_timer_t *timer);
  */
 static uint64_t slow_down(struct http_listener *l, uint64_t wait_ms)
 {
-    l->idle_turns = wait_ms || l->called ? 0 : l->idle_turns + 1;
-    return l->idle_turns > IDLE_TURNS ? IDLE_MS : wait_ms;
+    if (wait_ms)
+        l->idle_turns = 0;
+    else if (!l->called && l->idle_turns <= IDLE_TURNS)
+        l->idle_turns++;
+    else if (l->called && l->idle_turns)
+        l->idle_turns--; /* requests of others are no reason to begin anew */
+    return !l->called && l->idle_turns > IDLE_TURNS ? IDLE_MS : wait_ms;
 }
 
 /* The library does not count what was resumed by a request that it has just served. */
