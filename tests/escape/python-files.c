@@ -179,13 +179,14 @@ const struct attempt write_attempts[] = {
             "if not os.path.exists(OUT + '/new'):\n"
             "    raise PermissionError('lost')",
             NULL },
+    /* Of their halves no other path can be made whose folder is there. */
     { "W13", "win a race with a path in memory that changes", "protected", NULL,
-            "buf = ctypes.create_string_buffer(b'sub/xxxxxxx', 16)\n"
+            "buf = ctypes.create_string_buffer(b'sub//config', 16)\n"
             "stop = False\n"
             "def flip():\n"
             "    while not stop:\n"
             "        buf.value = b'.git/config'\n"
-            "        buf.value = b'sub/xxxxxxx'\n"
+            "        buf.value = b'sub//config'\n"
             "t = threading.Thread(target=flip)\nt.start()\n"
             "for i in range(2000):\n"
             "    r = libc.syscall(ctypes.c_long(SYS_openat), -100, buf, os.O_WRONLY | "
