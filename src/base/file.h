@@ -14,4 +14,11 @@
 MUST_CHECK int file_read(
         const char *path, size_t max, struct arena *arena, struct str *out);
 
+/*
+ * Does the open file (O_PATH is enough) lie on a file system whose answers come from
+ * elsewhere: FUSE, or over a network?  Each step there may take long, or for ever.  False
+ * if that cannot be told.
+ */
+bool file_is_remote(int fd);
+
 #endif

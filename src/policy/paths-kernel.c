@@ -10,7 +10,10 @@
 #include "policy/paths-internal.h"
 #include "policy/place.h"
 
+#include "base/file.h"
+
 #include <dirent.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <sys/stat.h>
 
@@ -192,14 +195,17 @@ static void look_for_literals(struct look *look, struct str base)
 /* Folders still to be looked through. */
 struct nested {
     const char *folders[MAX_NESTED];
+    dev_t above[MAX_NESTED]; /* of the folder that each lies in; 0: a start */
     size_t count, next;
     size_t names; /* looked at */
 };
 
-static void add_nested(struct nested *nested, const char *folder)
+static void add_nested(struct nested *nested, const char *folder, dev_t above)
 {
-    if (nested->count < MAX_NESTED)
-        nested->folders[nested->count++] = folder;
+    if (nested->count == MAX_NESTED)
+        return;
+    nested->above[nested->count] = above;
+    nested->folders[nested->count++] = folder;
 }
 
 /* Can what the guard names begin with this name, which is folded? */
@@ -232,11 +238,25 @@ static void judge_nested(struct look *look, const char *folder, const char *name
     }
 }
 
+/* Which file system is it on?  False: on one that is not `above` and whose answers come
+ * from elsewhere; a server that starts must not wait for them. */
+static bool is_near(const char *folder, dev_t above, dev_t *dev)
+{
+    struct stat st;
+    auto_fd int fd = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0 || fstat(fd, &st) < 0)
+        return false;
+    *dev = st.st_dev;
+    return !above || above == st.st_dev || !file_is_remote(fd);
+}
+
 /* What is hidden is not gone into: it may be guarded itself, and is seldom of interest.
  */
-static void look_through(struct look *look, struct nested *nested, const char *folder)
+static void look_through(struct look *look, struct nested *nested)
 {
-    DIR *dir = opendir(folder);
+    const char *folder = nested->folders[nested->next];
+    dev_t dev, above = nested->above[nested->next++];
+    DIR *dir = is_near(folder, above, &dev) ? opendir(folder) : NULL;
     if (!dir)
         return;
     const struct dirent *entry;
@@ -245,7 +265,8 @@ static void look_through(struct look *look, struct nested *nested, const char *f
     for (; nested->names < last && (entry = next_name(dir)); nested->names++) {
         judge_nested(look, folder, entry->d_name);
         if (entry->d_type == DT_DIR && entry->d_name[0] != '.')
-            add_nested(nested, arena_printf(look->arena, "%s/%s", folder, entry->d_name));
+            add_nested(nested, arena_printf(look->arena, "%s/%s", folder, entry->d_name),
+                    dev);
     }
     closedir(dir);
 }
@@ -256,10 +277,10 @@ static void look_for_nested(struct look *look)
     struct nested nested = { .count = 0 };
     for (size_t i = 0; i < policy->writable_count; i++)
         if (policy->writable[i].path.len > 1)
-            add_nested(&nested, arena_cstr(look->arena, policy->writable[i].path));
+            add_nested(&nested, arena_cstr(look->arena, policy->writable[i].path), 0);
     look->is_nested = true;
     while (nested.next < nested.count)
-        look_through(look, &nested, nested.folders[nested.next++]);
+        look_through(look, &nested);
     look->is_nested = false;
 }
 

@@ -16,7 +16,8 @@ struct dirwalk {
     struct budget *budget;
     struct arena *scratch; /* of one path */
     bool follow, follow_root, types_only;
-    bool started, enter; /* enter: `current` is a directory to be listed next */
+    bool started, enter; /* enter: `current` is a directory to be listed next... */
+    bool is_remote;      /* ...but for this */
     struct vfs_stat current;
     struct buf path;
     size_t root_len;
@@ -89,12 +90,26 @@ static bool is_loop(const struct dirwalk *w)
     return false;
 }
 
-/* Is the type from the listing all that has to be known? */
+/* Is the type from the listing all that has to be known?  Of a directory it is the file
+ * system too. */
 static bool type_is_enough(const struct dirwalk *w, enum vfs_type type)
 {
-    if (!w->types_only || type == VFS_UNKNOWN)
+    if (!w->types_only || type == VFS_UNKNOWN || type == VFS_DIR)
         return false;
-    return !w->follow || (type != VFS_DIR && type != VFS_LINK);
+    return !w->follow || type != VFS_LINK;
+}
+
+/* Is the directory the first of a file system that had better not be walked? */
+static bool comes_to_remote(struct dirwalk *w)
+{
+    struct vpath path;
+    if (!w->depth || w->levels[w->depth - 1].st.dev == w->current.dev)
+        return false;
+    struct arena_mark mark = arena_mark(w->scratch);
+    bool is = !vpath_parse(buf_str(&w->path), w->cwd, w->scratch, &path) &&
+              vfs_enters_remote(w->vfs, path);
+    arena_rewind(w->scratch, mark);
+    return is;
 }
 
 static int stat_current(struct dirwalk *w)
@@ -128,6 +143,7 @@ static void look(struct dirwalk *w, enum vfs_type type, struct dirwalk_entry *ou
     fill(w, errnum ? WALK_FAILED : is_dir ? WALK_DIR : WALK_FILE, out);
     out->errnum = errnum;
     w->enter = is_dir && !errnum;
+    w->is_remote = w->enter && comes_to_remote(w);
 }
 
 static int list(struct dirwalk *w, struct level *level)
@@ -145,7 +161,7 @@ static bool enter(struct dirwalk *w, struct dirwalk_entry *out)
     struct level level = {
         .arena = arena_create(), .path_len = w->path.len, .st = w->current
     };
-    int errnum = list(w, &level);
+    int errnum = w->is_remote ? EREMOTE : list(w, &level);
     if (errnum) {
         arena_destroy(level.arena);
         fill(w, WALK_UNREADABLE, out);

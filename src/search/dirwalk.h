@@ -7,6 +7,10 @@
  *
  * The stack of open directories is in memory, not in C's stack: depth is bounded by the
  * length of a path alone.  Names in a directory come in byte order.
+ *
+ * Where the tree comes to a file system whose answers come from elsewhere
+ * (vfs_enters_remote()) it is not entered: WALK_UNREADABLE with EREMOTE.  Whoever wants
+ * that names it as root.
  */
 #ifndef SEARCH_DIRWALK_H
 #define SEARCH_DIRWALK_H
@@ -47,8 +51,8 @@ struct dirwalk *dirwalk_create(
         const struct dirwalk_view *view, const char *root, bool follow_root, bool follow);
 void dirwalk_destroy(struct dirwalk *w);
 
-/* Nobody looks at more of `st` than its type (below the root), so that most entries need
- * no stat. */
+/* Nobody looks at more of `st` than its type (below the root), so that files need no
+ * stat. */
 void dirwalk_types_only(struct dirwalk *w);
 
 /* False at the end, and when the budget is spent. */

@@ -127,6 +127,14 @@ static bool add_magic(struct glob *g, const struct component *c, struct fields *
     return true;
 }
 
+/* What `**` comes to is entered, but for what may be slow. */
+static bool may_enter(struct glob *g, struct str path)
+{
+    struct vpath parsed;
+    return !vpath_parse(path, g->sh->cwd, g->arena, &parsed) &&
+           !vfs_enters_remote(g->sh->vfs, parsed);
+}
+
 /* What `**` finds in one directory: files if it is the last component, directories with a
  * slash behind them, which are also put on the stack.  Links are not entered. */
 static bool add_tree_entries(struct glob *g, const struct component *c, struct str dir,
@@ -160,6 +168,8 @@ static bool add_tree(
         return false;
     while (stack.count) {
         struct str dir = str_of(stack.items[--stack.count]);
+        if (!str_eq(dir, top) && !may_enter(g, dir))
+            continue;
         if (!add_tree_entries(g, c, dir, &stack, out))
             return false;
     }

@@ -56,6 +56,8 @@ struct vfs_ops {
     /* The part of an absolute link target below the mount ("a/b", a view of `target`), or
      * EACCES if it lies outside.  NULL: link targets are paths of the vfs. */
     int (*map_absolute)(void *self, struct str target, struct str *out);
+    /* Of a directory: vfs_enters_remote().  NULL: none is. */
+    bool (*enters_remote)(void *self, const char *path);
     void (*destroy)(void *self);
 };
 

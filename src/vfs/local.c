@@ -2,6 +2,7 @@
 
 #include "base/arena.h"
 #include "base/budget.h"
+#include "base/file.h"
 #include "vfs/internal.h"
 
 #include <errno.h>
@@ -256,6 +257,14 @@ static int local_list(void *self, const char *path, struct budget *budget,
     return error;
 }
 
+static bool local_enters_remote(void *self, const char *path)
+{
+    auto_fd int fd = local_open_beneath(self, path, O_PATH | O_DIRECTORY, 0);
+    struct stat st, above;
+    return fd >= 0 && !fstat(fd, &st) && !fstatat(fd, "..", &above, 0) &&
+           st.st_dev != above.st_dev && file_is_remote(fd);
+}
+
 static int local_access(void *self, const char *path, int mode)
 {
     auto_place at = { .owned = -1 };
@@ -418,6 +427,7 @@ const struct vfs_ops local_ops = {
     .set_times = local_set_times,
     .replace = local_replace,
     .map_absolute = local_map_absolute,
+    .enters_remote = local_enters_remote,
     .destroy = local_destroy,
 };
 

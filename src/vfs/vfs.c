@@ -112,6 +112,20 @@ int vfs_stat(
     return vfs_perform(vfs, path, args.follow, op, do_stat, &args);
 }
 
+static int do_ask_remote(struct vfs *vfs UNUSED, const struct target *t, void *p)
+{
+    const struct mount *m = t->mount;
+    *(bool *)p = m->ops->enters_remote && m->ops->enters_remote(m->self, t->rel);
+    return 0;
+}
+
+bool vfs_enters_remote(struct vfs *vfs, struct vpath path)
+{
+    bool is = false;
+    const struct gate_op op = { "stat", GATE_LOOK, false };
+    return !vfs_perform(vfs, path, VFS_FOLLOW, op, do_ask_remote, &is) && is;
+}
+
 struct readlink_args {
     struct arena *arena;
     struct str *out;

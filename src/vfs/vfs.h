@@ -169,6 +169,11 @@ MUST_CHECK int vfs_resolve(struct vfs *vfs, struct vpath path, enum vfs_follow f
 
 MUST_CHECK int vfs_stat(
         struct vfs *vfs, struct vpath path, enum vfs_follow follow, struct vfs_stat *out);
+
+/* Is it a directory whose files come from elsewhere (FUSE, a network), so that each step
+ * in it may take long, while the one above lies on another file system?  False if that
+ * cannot be told.  Walks that come by do not enter it: EREMOTE. */
+bool vfs_enters_remote(struct vfs *vfs, struct vpath path);
 MUST_CHECK int vfs_readlink(
         struct vfs *vfs, struct vpath path, struct arena *arena, struct str *out);
 

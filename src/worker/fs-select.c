@@ -23,7 +23,8 @@ struct fs_select {
     pathglob_states states[MAX_DEPTH]; /* after the folder at each depth */
 
     struct fs_ignore *ignore; /* NULL: not respected */
-    uint64_t hidden, excluded, ignored, unreadable;
+    uint64_t hidden, excluded, ignored, unreadable, remote;
+    char *first_remote; /* that was not entered */
     bool regex_failed;
     int start_errno; /* the folder itself cannot be listed */
 };
@@ -120,6 +121,7 @@ void fs_select_destroy(struct fs_select *s)
     if (s->walk)
         dirwalk_destroy(s->walk);
     arena_destroy(s->scratch);
+    free(s->first_remote);
     free(s);
 }
 
@@ -249,7 +251,9 @@ static bool visit(
         enter_or_skip(s, e);
         return false;
     case WALK_UNREADABLE:
-        s->unreadable++;
+        if (e->errnum == EREMOTE && !s->remote++)
+            s->first_remote = str_copy(str_of(e->path + e->root_len));
+        s->unreadable += e->errnum != EREMOTE;
         s->start_errno = e->depth ? s->start_errno : e->errnum;
         if (s->ignore)
             fs_ignore_leave(s->ignore);
@@ -294,6 +298,13 @@ static void add_note(struct buf *out, uint64_t count, const char *what)
 void fs_select_notes(const struct fs_select *s, struct buf *out)
 {
     add_note(out, s->unreadable, "unreadable file(s)/dir(s) skipped");
+    if (s->remote)
+        buf_addf(out,
+                "%s'%s'%s skipped: a file system that may be slow (FUSE or network); "
+                "name "
+                "it as path to search it.",
+                out->len ? " " : "", s->first_remote + (*s->first_remote == '/'),
+                s->remote > 1 ? " and others" : "");
     add_note(out, s->hidden, "hidden file(s)/dir(s) skipped");
     add_note(out, s->excluded, "excluded by exclude_regex");
     add_note(out, s->ignored, "ignored by .gitignore");

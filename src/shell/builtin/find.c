@@ -1,12 +1,13 @@
 #include "shell/builtin/find.h"
 
 #include "shell/builtin/files.h"
+#include "shell/builtin/quote.h"
 
 #include <errno.h>
 
 void find_failed(struct find *f, const char *name, int errnum)
 {
-    cmd_err(f->c, "'%s': %s", name, strerror(errnum));
+    cmd_err(f->c, "'%s': %s", name, errno_text(errnum));
     f->status = 1;
 }
 

@@ -2,6 +2,7 @@
 #include "search/dirwalk.h"
 #include "shell/builtin/files.h"
 #include "shell/builtin/grep.h"
+#include "shell/builtin/quote.h"
 #include "shell/pattern.h"
 
 #include <errno.h>
@@ -180,7 +181,7 @@ static void tell(struct grep_run *run, const char *name, const char *what)
 static void tell_errno(struct grep_run *run, const char *name, int errnum)
 {
     if (!run->g->scan.no_messages)
-        tell(run, name, strerror(errnum));
+        tell(run, name, errno_text(errnum));
     run->failed = true;
 }
 

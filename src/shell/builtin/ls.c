@@ -5,6 +5,8 @@
 #include "shell/builtin/quote.h"
 #include "shell/pattern.h"
 
+#include <errno.h>
+
 enum {
     OPT_COLOR = 256,
     OPT_FULL_TIME,
@@ -222,13 +224,23 @@ static void push_dirs(struct ls *ls, const char *dir, const struct ls_file *file
     }
 }
 
+/* One that -R has come to. */
+static bool enters_remote(struct ls *ls, const char *dir, struct arena *arena)
+{
+    struct vpath path;
+    return !vpath_parse(str_of(dir), ls->c->cwd, arena, &path) &&
+           vfs_enters_remote(ls->c->vfs, path);
+}
+
 static bool list_dir(
         struct ls *ls, const char *dir, bool is_operand, bool header, struct pending *p)
 {
     auto_arena *arena = arena_create();
     struct ls_file *files;
     size_t count;
-    int errnum = read_dir(ls, dir, arena, &files, &count);
+    int errnum = !is_operand && enters_remote(ls, dir, arena)
+                         ? EREMOTE
+                         : read_dir(ls, dir, arena, &files, &count);
     if (errnum) {
         failed(ls, "open directory", dir, errnum, is_operand ? 2 : 1);
         return true;

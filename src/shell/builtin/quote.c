@@ -2,6 +2,8 @@
 
 #include "base/utf8.h"
 
+#include <errno.h>
+
 enum need {
     NEED_QUOTES = 1 << 0,
     NEED_ESCAPES = 1 << 1, /* a control character, or a byte that is no text */
@@ -85,6 +87,9 @@ const char *quote_maybe(struct cmd *c, const char *text)
 
 const char *errno_text(int errnum)
 {
+    if (errnum == EREMOTE) /* of a walk (dirwalk.h) */
+        return "skipped: a file system that may be slow (FUSE or network); name it to "
+               "enter it";
     const char *text = strerrordesc_np(errnum);
     return text ? text : "Unknown error";
 }

@@ -2,6 +2,7 @@
 #include "shell/builtin/number.h"
 #include "shell/pattern.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -80,6 +81,8 @@ static int list(struct tree *t, struct level *level)
 {
     struct vpath path;
     int errnum = vpath_parse(buf_str(&t->path), t->c->cwd, level->arena, &path);
+    if (!errnum && t->depth && vfs_enters_remote(t->c->vfs, path))
+        errnum = EREMOTE;
     if (!errnum)
         errnum = vfs_list(t->c->vfs, path, level->arena, &level->entries, &level->count);
     if (errnum)
