@@ -89,6 +89,17 @@ test('what never ends is ended by a limit that is named', async (t) => {
   if (!sanitized) assert.ok(await peakMegabytes(pid) < MAX_MB, `${await peakMegabytes(pid)} MB`);
 });
 
+test('the end of a log of 3 GiB without a line break is shown, and other tails are exact', async (t) => {
+  const server = await start(t, '--timeout', '60');
+  const ends = (text, last) => assert.ok(text.endsWith(last), text.slice(-300));
+  const { text } = await server.text('huge', 'truncate -s 3G huge; echo LAST LINE >> huge; tail -n 1 huge');
+  ends(text, 'LAST LINE\n');
+  assert.match(text, /^tail: huge: only the last 64 MiB are shown/);
+  ends((await server.text('bytes', 'tail -c 100M huge')).text, 'LAST LINE\n');
+  assert.equal((await server.text('lines', 'echo more >> huge; tail -n 1 huge; tail -c 5 huge')).text, 'more\nmore\n');
+  assert.equal((await server.text('exact', 'tail -c 100M huge | wc -c; tail -c 64M huge > part; wc -c < part')).text, '104857600\n67108864\n');
+});
+
 test('patterns that explode elsewhere are quick here', async (t) => {
   const server = await start(t, '--timeout', '10');
   const a = 'x=$(printf "a%.0s" {1..20000}); ';

@@ -1,5 +1,9 @@
 #include "shell/builtin/ends.h"
 
+/* A line without an end is not read to its beginning for somebody who is shown a small
+ * part of it: the limit of what may be written would come first, and hide the end. */
+#define MAX_SHOWN ((uint64_t)64 << 20)
+
 static bool from_start(const struct ends *e, struct stream *s)
 {
     uint64_t skip = e->count ? e->count - 1 : 0;
@@ -37,9 +41,10 @@ static ptrdiff_t line_start(struct str block, char end, uint64_t *left)
     return -1;
 }
 
-/* The offset of the last lines of a file of `size` bytes, read backwards. */
-static int find_last_lines(
-        const struct ends *e, struct vfile *f, uint64_t size, uint64_t *offset)
+/* The offset of the last lines of a file of `size` bytes, read backwards; if they begin
+ * before `first`, one near that. */
+static int find_last_lines(const struct ends *e, struct vfile *f, uint64_t size,
+        uint64_t first, uint64_t *offset)
 {
     char block[16384];
     uint64_t left = e->count + 1, at = size;
@@ -47,7 +52,7 @@ static int find_last_lines(
         *offset = size;
         return 0;
     }
-    while (at && cmd_tick(e->c)) {
+    while (at > first && cmd_tick(e->c)) {
         size_t want = at % sizeof(block) ? at % sizeof(block) : sizeof(block), got;
         int errnum = vfile_pread(f, block, want, at - want, &got);
         if (errnum)
@@ -63,21 +68,32 @@ static int find_last_lines(
             return 0;
         }
     }
-    *offset = 0;
+    *offset = at;
     return 0;
 }
 
+/* How far back it makes sense to look. */
+static uint64_t first_offset(const struct ends *e, uint64_t size)
+{
+    bool is_cut = stream_is_screen(e->c->out) && size > MAX_SHOWN;
+    return is_cut ? size - MAX_SHOWN : 0;
+}
+
 /* Go to the place of a regular file where output begins.  False: read it as a stream. */
-static bool seek_to_last(const struct ends *e, struct stream *s)
+static bool seek_to_last(const struct ends *e, const char *name, struct stream *s)
 {
     struct vfs_stat st;
     struct vfile *f = stream_vfile(s);
     if (!f || vfile_stat(f, &st) || st.type != VFS_FILE || !st.size)
         return false;
     uint64_t offset = st.size > e->count ? st.size - e->count : 0;
-    if (!e->bytes && find_last_lines(e, f, st.size, &offset))
+    uint64_t first = first_offset(e, st.size);
+    if (!e->bytes && find_last_lines(e, f, st.size, first, &offset))
         return false;
-    return !vfile_seek(f, offset);
+    bool is_cut = e->bytes ? offset < first : first && offset <= first;
+    if (is_cut)
+        cmd_err(e->c, "%s: only the last 64 MiB are shown of what was asked for", name);
+    return !vfile_seek(f, is_cut ? first : offset);
 }
 
 static bool tail_one(const struct ends *e, const char *name, struct stream *s)
@@ -85,7 +101,7 @@ static bool tail_one(const struct ends *e, const char *name, struct stream *s)
     if (e->from_start)
         return from_start(e, s);
     /* stdin may have been read from already, so it has no known size. */
-    if (!input_is_stdin(name) && seek_to_last(e, s))
+    if (!input_is_stdin(name) && seek_to_last(e, name, s))
         return copy_bytes(e->c, s, UINT64_MAX);
     return last_of_stream(e, s);
 }
