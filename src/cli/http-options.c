@@ -117,6 +117,12 @@ static bool set_max_sessions(void *user, const char *value, struct error *err)
     return set_count(value, 1, HTTP_MOST_SESSIONS, &o->max_sessions, err);
 }
 
+static bool set_max_stored(void *user, const char *value, struct error *err)
+{
+    struct http_options *o = user;
+    return set_count(value, 1, HTTP_MOST_SESSIONS, &o->max_stored, err);
+}
+
 static bool set_max_workers(void *user, const char *value, struct error *err)
 {
     struct http_options *o = user;
@@ -146,6 +152,7 @@ static const struct flag table[] = {
     { "--allow-origin", true, set_allow_origin },
     { "--host", true, set_host },
     { "--max-sessions", true, set_max_sessions },
+    { "--max-stored", true, set_max_stored },
     { "--max-workers", true, set_max_workers },
     { "--metrics", false, set_metrics },
     { "--port", true, set_port },
@@ -169,6 +176,7 @@ void http_options_init(struct http_options *o, int argc, struct arena *arena)
         .hosts = arena_zalloc(arena, room * sizeof(*o->hosts)),
         .origins = arena_zalloc(arena, room * sizeof(*o->origins)),
         .max_sessions = HTTP_DEFAULT_SESSIONS,
+        .max_stored = HTTP_DEFAULT_STORED,
         .max_workers = HTTP_DEFAULT_WORKERS,
         .session_idle_s = HTTP_DEFAULT_IDLE_S,
         .shell_idle_s = HTTP_DEFAULT_SHELL_IDLE_S,

@@ -13,6 +13,7 @@
 
 #define HTTP_DEFAULT_PORT         8000
 #define HTTP_DEFAULT_SESSIONS     256
+#define HTTP_DEFAULT_STORED       4096
 #define HTTP_DEFAULT_WORKERS      32
 #define HTTP_DEFAULT_IDLE_S       1800
 #define HTTP_DEFAULT_REQUEST_S    30
@@ -35,7 +36,8 @@
     "                     sessions (default 256), shells awake at once (32)\n"           \
     "  --shell-idle S     seconds until an unused shell goes to sleep (default 60)\n"    \
     "  --state URL        share sessions with other servers: redis://HOST or\n"          \
-    "                     redis+unix:///PATH; --state-password-file FILE\n"              \
+    "                     redis+unix:///PATH; --state-password-file FILE;\n"             \
+    "                     --max-stored N: sessions of them all (default 4096)\n"         \
     "  --session-idle S   seconds until an unused session ends (default 1800)\n"         \
     "  --request-time S   seconds for a request to arrive (default 30)\n"
 
@@ -48,7 +50,7 @@ struct http_options {
     size_t host_count, origin_count;
     const char *token_file, *tls_cert, *tls_key; /* or NULL */
     const char *state, *state_password_file;     /* or NULL */
-    unsigned max_sessions, max_workers;
+    unsigned max_sessions, max_stored, max_workers;
     unsigned session_idle_s, shell_idle_s, request_s;
 };
 

@@ -180,6 +180,7 @@ static bool open_store(struct serve_http *s, const struct http_options *o,
         .password = settings->state_password,
         .idle_s = o->session_idle_s,
         .max_state = SESSION_MAX_STATE,
+        .max_records = o->max_stored,
         .secret_changed = on_secret_changed,
         .user = s };
     static_assert(sizeof(s->ticket_key.bytes) == STORE_SECRET, "one key");

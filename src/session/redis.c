@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <sys/socket.h>
 
-#define MAX_WORDS  12
+#define MAX_WORDS  16
 #define READ_CHUNK ((size_t)64 << 10)
 
 struct command {

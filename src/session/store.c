@@ -15,38 +15,57 @@
 #define MOST_PAUSE   50
 #define TOKEN_DIGITS 32
 
-/* Each script is one step: nobody else is served in between.  KEYS: the record, its hold.
+/*
+ * Each script is one step: nobody else is served in between.  KEYS: the record, its hold,
+ * all ids, those that are not used.  ARGV: how long a record lives unused, its id.
  */
+#define IT_LIVES                                       \
+    "local until_s = redis.call('TIME')[1] + ARGV[1] " \
+    "redis.call('EXPIRE', KEYS[1], ARGV[1]) "          \
+    "redis.call('ZADD', KEYS[3], until_s, ARGV[2]) "   \
+    "redis.call('ZADD', KEYS[4], 'XX', until_s, ARGV[2]) "
+
+/* Those whose time is over are forgotten first, then one that nobody will miss. */
 static const char script_add[] =
         "if redis.call('EXISTS', KEYS[1]) == 1 then return 0 end "
-        "redis.call('HSET', KEYS[1], 'revision', ARGV[2], 'version', '0') "
-        "redis.call('EXPIRE', KEYS[1], ARGV[1]) return 1";
+        "local over = '(' .. redis.call('TIME')[1] "
+        "redis.call('ZREMRANGEBYSCORE', KEYS[3], '-inf', over) "
+        "redis.call('ZREMRANGEBYSCORE', KEYS[4], '-inf', over) "
+        "while redis.call('ZCARD', KEYS[3]) >= tonumber(ARGV[4]) do "
+        "local one = redis.call('ZPOPMIN', KEYS[4])[1] "
+        "if not one then return -1 end "
+        "redis.call('ZREM', KEYS[3], one) "
+        "redis.call('DEL', '" PREFIX "{' .. one .. '}') end "
+        "redis.call('HSET', KEYS[1], 'revision', ARGV[3], 'version', '0') "
+        "redis.call('ZADD', KEYS[4], 0, ARGV[2]) " IT_LIVES "return 1";
 
 static const char script_touch[] =
         "local revision = redis.call('HGET', KEYS[1], 'revision') "
-        "if revision then redis.call('EXPIRE', KEYS[1], ARGV[1]) end return revision";
+        "if revision then " IT_LIVES "end return revision";
 
 /* What can fail comes first, so that no hold is left behind. */
 static const char script_hold[] =
         "local version = redis.call('HGET', KEYS[1], 'version') "
         "if not version then return 'none' end "
-        "if redis.call('HSTRLEN', KEYS[1], 'state') > tonumber(ARGV[5]) "
+        "if redis.call('HSTRLEN', KEYS[1], 'state') > tonumber(ARGV[6]) "
         "then return 'big' end "
-        "if not redis.call('SET', KEYS[2], ARGV[2], 'NX', 'PX', ARGV[3]) "
+        "if not redis.call('SET', KEYS[2], ARGV[3], 'NX', 'PX', ARGV[4]) "
         "then return 'busy' end "
-        "redis.call('EXPIRE', KEYS[1], ARGV[1]) "
-        "if version == ARGV[4] then return {version, ''} end "
+        "redis.call('ZREM', KEYS[4], ARGV[2]) " IT_LIVES
+        "if version == ARGV[5] then return {version, ''} end "
         "return {version, redis.call('HGET', KEYS[1], 'state') or ''}";
 
 static const char script_let_go[] =
-        "if redis.call('GET', KEYS[2]) ~= ARGV[2] then return 0 end "
+        "if redis.call('GET', KEYS[2]) ~= ARGV[3] then return 0 end "
         "redis.call('DEL', KEYS[2]) "
         "if redis.call('EXISTS', KEYS[1]) == 0 then return 0 end "
-        "if ARGV[3] then "
-        "redis.call('HSET', KEYS[1], 'version', ARGV[3], 'state', ARGV[4]) end "
-        "redis.call('EXPIRE', KEYS[1], ARGV[1]) return 1";
+        "if ARGV[4] then "
+        "redis.call('HSET', KEYS[1], 'version', ARGV[4], 'state', ARGV[5]) end " IT_LIVES
+        "return 1";
 
-static const char script_remove[] = "return redis.call('DEL', KEYS[1], KEYS[2])";
+static const char script_remove[] =
+        "redis.call('ZREM', KEYS[3], ARGV[2]) redis.call('ZREM', KEYS[4], ARGV[2]) "
+        "return redis.call('DEL', KEYS[1], KEYS[2])";
 
 /* A record that this process holds. */
 struct hold {
@@ -78,7 +97,7 @@ struct store {
     uv_timer_t timer; /* of the job that is due next */
     struct store_job *jobs;
     struct hold *holds;
-    char idle[24], max_state[24];
+    char idle[24], max_state[24], max_records[24];
     size_t most; /* bytes of a state */
     unsigned char secret[STORE_SECRET];
     bool open;        /* it was reached once */
@@ -168,7 +187,7 @@ static void on_due(uv_timer_t *timer)
 struct script {
     const char *text;
     struct str id;
-    struct str args[5]; /* behind the idle time; .data NULL: no more */
+    struct str args[5]; /* behind those of all; .data NULL: no more */
 };
 
 static bool send_script(
@@ -177,9 +196,10 @@ static bool send_script(
     char key[MAX_KEY], hold[MAX_KEY];
     snprintf(key, sizeof(key), PREFIX "{%.*s}", STR_ARG(script->id));
     snprintf(hold, sizeof(hold), PREFIX "{%.*s}:hold", STR_ARG(script->id));
-    struct str words[6 + ARRAY_LEN(script->args)] = { STR("EVAL"), str_of(script->text),
-        STR("2"), str_of(key), str_of(hold), str_of(s->idle) };
-    size_t count = 6;
+    struct str words[9 + ARRAY_LEN(script->args)] = { STR("EVAL"), str_of(script->text),
+        STR("4"), str_of(key), str_of(hold), STR(PREFIX "sessions"), STR(PREFIX "unused"),
+        str_of(s->idle), script->id };
+    size_t count = 9;
     for (size_t i = 0; i < ARRAY_LEN(script->args) && script->args[i].data; i++)
         words[count++] = script->args[i];
     return redis_send(s->redis, words, count, done, user);
@@ -250,7 +270,10 @@ static void read_added(
         struct store_job *job, const redisReply *reply, struct store_answer *out)
 {
     read_number(job, reply, out);
-    if (out->end == STORE_NOT_FOUND)
+    if (out->end != STORE_NOT_FOUND)
+        return;
+    out->end = STORE_FULL;
+    if (!reply->integer)
         *out = failed("there is a record of this name already");
 }
 
@@ -270,7 +293,9 @@ struct store_job *store_add(struct store *s, struct str id, struct str revision,
 {
     assert(id.len <= STORE_MAX_ID && revision.len <= STORE_MAX_REVISION);
     struct store_job *job = add_job(s, read_added, done, user);
-    start(job, &(struct script){ .text = script_add, .id = id, .args = { revision } });
+    start(job, &(struct script){ .text = script_add,
+                       .id = id,
+                       .args = { revision, str_of(s->max_records) } });
     return job;
 }
 
@@ -506,6 +531,7 @@ bool store_open(const struct store_config *config, struct store **out, struct er
     s->user = config->user;
     snprintf(s->idle, sizeof(s->idle), "%u", config->idle_s);
     snprintf(s->max_state, sizeof(s->max_state), "%zu", config->max_state);
+    snprintf(s->max_records, sizeof(s->max_records), "%u", config->max_records);
     redis.user = s;
     s->redis = redis_create(&redis);
     uv_timer_init(s->loop, &s->timer);

@@ -6,9 +6,12 @@
  * state of its shell (shell/save.h) and a version that grows with each change.  Records
  * expire by themselves when nobody has used them for the idle time.  Who runs a call
  * holds the record meanwhile, so that two servers never run calls of one shell at once.
+ * There are only so many; one more takes the place of the oldest that nobody has used.
  *
  *   paddock:{ID}        a hash: revision, version, state
  *   paddock:{ID}:hold   who holds it; expires by itself
+ *   paddock:sessions    a sorted set: the ids, by when they expire (seconds)
+ *   paddock:unused      the same of those that no call has used yet
  *   paddock:key         the secret of all servers that share this store
  *
  * What comes back is outside bytes.  Every function answers through its callback, once,
@@ -31,7 +34,7 @@
 struct store;
 struct store_job;
 
-enum store_end { STORE_DONE, STORE_NOT_FOUND, STORE_BUSY, STORE_FAILED };
+enum store_end { STORE_DONE, STORE_NOT_FOUND, STORE_BUSY, STORE_FULL, STORE_FAILED };
 
 struct store_answer {
     enum store_end end;
@@ -49,6 +52,7 @@ struct store_config {
     const char *password; /* or NULL */
     unsigned idle_s;      /* so long a record lives unused */
     size_t max_state;     /* bytes */
+    unsigned max_records; /* of all servers together; this counts where one is added */
     /* Another server has begun anew and found none of our secret; may be NULL. */
     void (*secret_changed)(void *user);
     void *user;
@@ -66,7 +70,7 @@ void store_close(struct store *s);
 /* STORE_SECRET random bytes, the same for all who use this store. */
 const unsigned char *store_secret(const struct store *s);
 
-/* A new record. */
+/* A new record.  STORE_FULL: there are as many as there may be, and all are used. */
 struct store_job *store_add(struct store *s, struct str id, struct str revision,
         store_done_fn *done, void *user);
 

@@ -179,6 +179,10 @@ static void on_record(void *user, const struct store_answer *answer)
 static void answer_no_store(struct http_exchange *x, const struct store_answer *answer)
 {
     auto_buf text = BUF(512);
+    if (answer->end == STORE_FULL) {
+        answer_busy(x, "as many sessions are open as --max-stored allows; try again");
+        return;
+    }
     buf_addf(&text, "the store of sessions cannot be reached: %s; try again",
             answer->error ? answer->error : "it is busy");
     answer_busy(x, text.data);

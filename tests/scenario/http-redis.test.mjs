@@ -124,6 +124,28 @@ test('DELETE at one server ends the session at the other', { skip }, async (t) =
   for (const odd of ['key', '{x}', 'a'.repeat(32), 'Z'.repeat(32)]) assert.equal((await runAt(servers[0], odd, 'true')).status, 404);
 });
 
+test('there are only so many sessions in the store, of all servers together', { skip }, async (t) => {
+  const { servers, store } = await world(t, ['--max-stored', '2']);
+  const open = (server) => request(server, { body: initialize() });
+  const shell = () => modern(servers[0], 'tools/call', { name: 'run', arguments: { command: 'x=1; touch effect', session: 'new' } });
+  const one = await session(servers[0]), unused = await session(servers[1]);
+  await one.run('x=1');
+  const two = await session(servers[1]); // in the place of the one that was not used
+  assert.equal((await runAt(servers[0], unused.id, 'true')).status, 404);
+  await two.run('x=2');
+  for (const server of servers) {
+    const full = await open(server);
+    assert.deepEqual([full.status, full.headers['mcp-session-id'], Number(full.headers['retry-after']) > 0], [503, undefined, true]);
+    assert.match(full.json.error.message, /as many sessions are open as --max-stored allows/);
+  }
+  assert.equal((await shell()).status, 503);
+  assert.equal(await store.cli('ZCARD', 'paddock:sessions'), '2');
+  for (const server of servers) assert.equal(textOf(await runAt(server, one.id, 'echo $x; ls effect 2>&1 | head -c 3')), '1\nls:');
+  await request(servers[0], { method: 'DELETE', headers: { 'Mcp-Session-Id': one.id } });
+  assert.match(textOf(await shell()), /session/);
+  assert.equal(textOf(await runAt(servers[0], two.id, 'echo $x')), '2\n');
+});
+
 test('a record that nobody uses expires; one of a ticket is no session', { skip }, async (t) => {
   const { servers, store } = await world(t, ['--session-idle', '1000']);
   const { id } = await session(servers[0]);

@@ -14,11 +14,14 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #define SERVER    "/usr/bin/redis-server"
 #define MAX_STATE ((size_t)64 << 10)
 #define IDLE_S    60
+
+#define MAX_RECORDS 4
 
 struct world {
     char folder[40], url[64], address[44];
@@ -123,6 +126,7 @@ static bool open_store(struct world *w, const char *url, const char *password,
         .password = password,
         .idle_s = IDLE_S,
         .max_state = MAX_STATE,
+        .max_records = MAX_RECORDS,
         .secret_changed = on_changed,
         .user = w };
     return store_open(&config, out, err);
@@ -251,6 +255,78 @@ static void test_record(void **state UNUSED)
     assert_int_equal(hear(&w, &h), STORE_NOT_FOUND);
     assert_int_equal(let_go(&w, w.two, "a", 3, "late", &h), STORE_NOT_FOUND);
     assert_int_equal(command(&w, "EXISTS paddock:{a} paddock:{a}:hold").number, 0);
+    buf_finish(&h.state);
+    close_world(&w);
+}
+
+static enum store_end try_add(struct world *w, struct store *s, const char *id)
+{
+    struct heard h = { .count = 0 };
+    store_add(s, str_of(id), STR("2025-06-18"), on_heard, &h);
+    enum store_end end = hear(w, &h);
+    buf_finish(&h.state);
+    return end;
+}
+
+static bool is_there(struct world *w, const char *id)
+{
+    struct heard h = { .count = 0 };
+    store_touch(w->two, str_of(id), on_heard, &h);
+    enum store_end end = hear(w, &h);
+    buf_finish(&h.state);
+    return end == STORE_DONE;
+}
+
+static void use(struct world *w, const char *id)
+{
+    struct heard h = { .count = 0 };
+    assert_int_equal(hold(w, w->two, id, 0, &h), STORE_DONE);
+    assert_int_equal(let_go(w, w->two, id, 1, "used", &h), STORE_DONE);
+    buf_finish(&h.state);
+}
+
+/* One more displaces the oldest that nobody has used; of those that are used none. */
+static void test_full(void **state UNUSED)
+{
+    static const char *const ids[MAX_RECORDS] = { "a", "b", "c", "d" };
+    struct world w;
+    struct heard h = { .count = 0 };
+    open_world(&w);
+    for (size_t i = 0; i < MAX_RECORDS; i++)
+        add(&w, ids[i]);
+    use(&w, "a");
+    char oldest[60];
+    snprintf(oldest, sizeof(oldest), "ZADD paddock:unused %lld c",
+            (long long)time(NULL) + IDLE_S / 2);
+    command(&w, oldest);
+    assert_int_equal(try_add(&w, w.two, "e"), STORE_DONE);
+    assert_false(is_there(&w, "c"));
+    assert_true(is_there(&w, "a") && is_there(&w, "b") && is_there(&w, "d"));
+    use(&w, "b");
+    use(&w, "d");
+    assert_int_equal(
+            hold(&w, w.one, "e", 0, &h), STORE_DONE); /* used, though not saved */
+    assert_int_equal(try_add(&w, w.two, "f"), STORE_FULL);
+    assert_int_equal(command(&w, "EXISTS paddock:{f}").number, 0);
+    assert_int_equal(command(&w, "ZCARD paddock:sessions").number, MAX_RECORDS);
+    assert_int_equal(command(&w, "ZCARD paddock:unused").number, 0);
+    assert_int_equal(let_go(&w, w.one, "e", 0, NULL, &h), STORE_DONE);
+
+    store_remove(w.one, STR("a"), on_heard, &h);
+    assert_int_equal(hear(&w, &h), STORE_DONE);
+    assert_int_equal(try_add(&w, w.one, "f"), STORE_DONE);
+    use(&w, "f");
+    command(&w, "DEL paddock:{b}"); /* as when its time is over, of which the set says: */
+    command(&w, "ZADD paddock:sessions 1 b");
+    assert_int_equal(try_add(&w, w.one, "g"), STORE_DONE);
+    assert_int_equal(command(&w, "ZCARD paddock:sessions").number, MAX_RECORDS);
+    static const char *const left[] = { "d", "e", "f", "g" };
+    for (size_t i = 0; i < ARRAY_LEN(left); i++) {
+        assert_true(is_there(&w, left[i]));
+        store_remove(w.two, str_of(left[i]), on_heard, &h);
+        assert_int_equal(hear(&w, &h), STORE_DONE);
+    }
+    assert_int_equal(command(&w, "EXISTS paddock:sessions paddock:unused").number, 0);
     buf_finish(&h.state);
     close_world(&w);
 }
@@ -652,6 +728,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_record),
+        cmocka_unit_test(test_full),
         cmocka_unit_test(test_contention),
         cmocka_unit_test(test_counting),
         cmocka_unit_test(test_late_writer),
