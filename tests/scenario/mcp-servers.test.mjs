@@ -181,7 +181,7 @@ for (const [what, [rules, wanted]] of Object.entries(hostile)) {
     const { mcp, w } = await world(t, {
       box: { rules: rules.map((rule) => rule.replace('PIDFILE', '/dev/null')) }, good: { rules: ['tools/call=' + said('fine')] },
     });
-    const call = mcp('box', 'get_x', {}, { timeout: 4 });
+    const call = mcp('box', 'get_x', {}, { timeout: /time limit/.test(wanted.source) ? 4 : 120 });
     assert.equal((await mcp('good', 'y')).text, 'fine'); // meanwhile
     const { text, isError } = await call;
     assert.equal(isError, true);
