@@ -60,7 +60,7 @@ struct session_config {
     /* Where the worker asks for programs, on the descriptor after those of `worker`;
      * NULL: it has no such descriptor. */
     struct door *door;
-    unsigned timeout_ms;   /* the worker ends a call itself then; we kill it 2 s later */
+    unsigned timeout_ms;   /* the worker ends a call itself then; we kill it 6 s later */
     size_t max_reply;      /* bytes */
     bool once;             /* it is for one call; others like it may follow */
     bool stateless;        /* no call depends on another one: nothing is lost */
@@ -99,7 +99,7 @@ void session_warm(struct session *s);
 MUST_CHECK bool session_call(struct session *s, struct str tool, struct str args,
         session_done_fn *done, void *user, struct session_call **out, struct error *err);
 
-/* `done` will not be called.  A running call is asked to stop and killed after 1 s. */
+/* `done` will not be called.  A running call is asked to stop and killed after 4 s. */
 void session_cancel(struct session *s, struct session_call *call);
 
 /* Kills the worker and waits for its end; what waits is dropped without `done`. */

@@ -25,18 +25,22 @@
     "redis.call('ZADD', KEYS[3], until_s, ARGV[2]) "   \
     "redis.call('ZADD', KEYS[4], 'XX', until_s, ARGV[2]) "
 
-/* Those whose time is over are forgotten first, then one that nobody will miss. */
+/*
+ * The record comes first: where Redis has no memory left it refuses that, but nothing that
+ * comes after a removal.  Those whose time is over are forgotten next, then one that nobody
+ * will miss.
+ */
 static const char script_add[] =
         "if redis.call('EXISTS', KEYS[1]) == 1 then return 0 end "
+        "redis.call('HSET', KEYS[1], 'revision', ARGV[3], 'version', '0') "
         "local over = '(' .. redis.call('TIME')[1] "
         "redis.call('ZREMRANGEBYSCORE', KEYS[3], '-inf', over) "
         "redis.call('ZREMRANGEBYSCORE', KEYS[4], '-inf', over) "
         "while redis.call('ZCARD', KEYS[3]) >= tonumber(ARGV[4]) do "
         "local one = redis.call('ZPOPMIN', KEYS[4])[1] "
-        "if not one then return -1 end "
+        "if not one then redis.call('DEL', KEYS[1]) return -1 end "
         "redis.call('ZREM', KEYS[3], one) "
         "redis.call('DEL', '" PREFIX "{' .. one .. '}') end "
-        "redis.call('HSET', KEYS[1], 'revision', ARGV[3], 'version', '0') "
         "redis.call('ZADD', KEYS[4], 0, ARGV[2]) " IT_LIVES "return 1";
 
 static const char script_touch[] =

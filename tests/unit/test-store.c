@@ -331,6 +331,30 @@ static void test_full(void **state UNUSED)
     close_world(&w);
 }
 
+/* Whose memory is full takes no new record and begins no call; what runs is still saved. */
+static void test_no_memory(void **state UNUSED)
+{
+    struct world w;
+    struct heard h = { .count = 0 };
+    open_world(&w);
+    add(&w, "a");
+    add(&w, "b");
+    assert_int_equal(hold(&w, w.one, "b", 0, &h), STORE_DONE);
+    command(&w, "CONFIG SET maxmemory 1");
+    assert_int_equal(try_add(&w, w.two, "c"), STORE_FAILED);
+    assert_int_equal(hold(&w, w.two, "a", 0, &h), STORE_FAILED);
+    assert_int_equal(let_go(&w, w.one, "b", 1, "kept", &h), STORE_DONE);
+    assert_int_equal(command(&w, "EXISTS paddock:{c}").number, 0);
+    assert_int_equal(command(&w, "EXISTS paddock:{a}:hold").number, 0);
+    assert_int_equal(command(&w, "ZCARD paddock:sessions").number, 2);
+    command(&w, "CONFIG SET maxmemory 0");
+    assert_int_equal(try_add(&w, w.two, "c"), STORE_DONE);
+    assert_int_equal(hold(&w, w.two, "b", 0, &h), STORE_DONE);
+    assert_true(str_is(buf_str(&h.state), "kept"));
+    buf_finish(&h.state);
+    close_world(&w);
+}
+
 /* Of two that want one record, each gets it after the other; who waits too long is told.
  */
 static void test_contention(void **state UNUSED)
@@ -729,6 +753,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_record),
         cmocka_unit_test(test_full),
+        cmocka_unit_test(test_no_memory),
         cmocka_unit_test(test_contention),
         cmocka_unit_test(test_counting),
         cmocka_unit_test(test_late_writer),
