@@ -26,9 +26,9 @@
     "redis.call('ZADD', KEYS[4], 'XX', until_s, ARGV[2]) "
 
 /*
- * The record comes first: where Redis has no memory left it refuses that, but nothing that
- * comes after a removal.  Those whose time is over are forgotten next, then one that nobody
- * will miss.
+ * The record comes first: where Redis has no memory left it refuses that, but nothing
+ * that comes after a removal.  Those whose time is over are forgotten next, then one that
+ * nobody will miss.
  */
 static const char script_add[] =
         "if redis.call('EXISTS', KEYS[1]) == 1 then return 0 end "

@@ -16,6 +16,7 @@
 #include <linux/seccomp.h>
 #include <sched.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <sys/mount.h>
@@ -535,5 +536,6 @@ int main(void)
         cmocka_unit_test(test_all_may_be_written),
         cmocka_unit_test(test_the_status_says_what_is_held),
     };
+    signal(SIGPIPE, SIG_IGN); /* as the server does */
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -310,5 +310,6 @@ int main(void)
         WITH(set_up, test_it_ends_when_the_socket_closes),
         WITH(set_up, test_a_message_out_of_turn_ends_it),
     };
+    signal(SIGPIPE, SIG_IGN); /* as the server does */
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

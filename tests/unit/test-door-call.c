@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -640,5 +641,6 @@ int main(void)
         cmocka_unit_test(test_descriptors),
         cmocka_unit_test(test_shared_end),
     };
+    signal(SIGPIPE, SIG_IGN); /* as the server does */
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

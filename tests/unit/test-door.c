@@ -812,5 +812,6 @@ int main(void)
         cmocka_unit_test(test_ask_flood),
         cmocka_unit_test(test_ask_unread),
     };
+    signal(SIGPIPE, SIG_IGN); /* as the server does */
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

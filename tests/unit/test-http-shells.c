@@ -4,6 +4,8 @@
 
 #include "unit.h"
 
+#include <signal.h>
+
 struct fixture {
     uv_loop_t loop;
     struct toolset *tools;
@@ -398,5 +400,6 @@ int main(void)
         cmocka_unit_test(test_no_worker),
         cmocka_unit_test(test_exit),
     };
+    signal(SIGPIPE, SIG_IGN); /* as the server does */
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -425,5 +425,6 @@ int main(void)
         cmocka_unit_test(test_changed_mind),
         cmocka_unit_test(test_waking),
     };
+    signal(SIGPIPE, SIG_IGN); /* as the server does */
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

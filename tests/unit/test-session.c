@@ -220,5 +220,6 @@ int main(void)
         cmocka_unit_test(test_no_worker),
         cmocka_unit_test(test_too_many),
     };
+    signal(SIGPIPE, SIG_IGN); /* as the server does */
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

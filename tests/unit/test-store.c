@@ -331,7 +331,8 @@ static void test_full(void **state UNUSED)
     close_world(&w);
 }
 
-/* Whose memory is full takes no new record and begins no call; what runs is still saved. */
+/* Whose memory is full takes no new record and begins no call; what runs is still saved.
+ */
 static void test_no_memory(void **state UNUSED)
 {
     struct world w;
