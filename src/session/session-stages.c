@@ -11,7 +11,7 @@
 #define START_MS      30000 /* a worker that is not ready by then is stuck */
 #define CANCEL_ASK_MS 50    /* between two requests to stop a cancelled call... */
 #define CANCEL_ASKS   80    /* ...and how many it gets before it is killed */
-#define LATE_GRACE_MS 6000 /* a copy of 256 MiB on a busy machine is no hang */
+#define LATE_GRACE_MS 6000  /* a copy of 256 MiB on a busy machine is no hang */
 
 static const char reset_note[] = "[paddock: the shell was restarted; its working "
                                  "directory, variables and functions were reset]\n";

@@ -1,5 +1,6 @@
 #include "tool/describe.h"
 
+#include "sanitized.h"
 #include "unit.h"
 
 #define MANY 200
@@ -173,7 +174,7 @@ static void test_servers_room(void **state UNUSED)
         tools[i] = tool("some_long_tool_name_.*", i % 3 > 0);
     for (size_t i = 0; i + 3 < sizeof(words); i += 3)
         memcpy(words + i, "a\xC3\xA9", 3);
-    for (size_t count = 1; count <= MANY; count += 53)
+    for (size_t count = 1; count <= MANY; count += SANITIZED ? 106 : 53)
         for (size_t patterns = 0; patterns <= MANY; patterns += 95)
             for (size_t len = 0; len < 3000; len += 501) {
                 auto_arena *arena = arena_create();

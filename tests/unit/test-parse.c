@@ -1,5 +1,6 @@
 #include "unit.h"
 
+#include "sanitized.h"
 #include "shell/parse.h"
 #include "tree-dump.h"
 
@@ -501,16 +502,7 @@ static void *parse_all_hostile(void *p UNUSED)
 }
 
 /* Coroutines have stacks of this size; sanitizers make frames several times larger. */
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define __SANITIZE_ADDRESS__ 1
-#endif
-#endif
-#if defined(__SANITIZE_ADDRESS__)
-#define STACK_SIZE ((size_t)2 << 20)
-#else
-#define STACK_SIZE ((size_t)256 << 10)
-#endif
+#define STACK_SIZE ((size_t)(SANITIZED ? 2048 : 256) << 10)
 
 static void test_small_stack(void **state UNUSED)
 {
@@ -527,7 +519,7 @@ static void test_small_stack(void **state UNUSED)
 static void test_very_many(void **state UNUSED)
 {
     for (size_t i = 0; i < ARRAY_LEN(nests); i++)
-        parse_hostile(&nests[i], 100000);
+        parse_hostile(&nests[i], SANITIZED ? 25000 : 100000);
 }
 
 /* --- by hand: test-parse [-p] SCRIPT shows the tree, or the script printed --- */
