@@ -266,12 +266,11 @@ static bool work(const struct confine_status *status, struct error *err)
     return run_call(args, status, err);
 }
 
-_Noreturn void child_main(
-        const int *fds, struct hostview *view, const struct confine_status *status)
+_Noreturn void child_main(pid_t zygote, const int *fds, struct hostview *view,
+        const struct confine_status *status)
 {
     struct confine_status own = *status;
     struct error err = { 0 };
-    pid_t zygote = getppid();
     take_descriptors(fds);
     guard.broker = BROKER_FD;
     if (!confine_follow_parent(zygote, &own))

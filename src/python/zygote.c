@@ -64,13 +64,13 @@ static void close_fds(struct zygote *z)
 static pid_t start_child(struct zygote *z)
 {
     PyOS_BeforeFork();
-    pid_t pid = fork();
+    pid_t own = getpid(), pid = fork();
     if (!pid) {
         sigset_t none;
         sigemptyset(&none);
         sigprocmask(SIG_SETMASK, &none, NULL);
         PyOS_AfterFork_Child();
-        child_main(z->fds, z->view, z->status);
+        child_main(own, z->fds, z->view, z->status);
     }
     int error = errno;
     PyOS_AfterFork_Parent();

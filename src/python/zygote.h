@@ -25,7 +25,7 @@ MUST_CHECK bool zygote_serve(int socket, struct hostview *view,
         const struct confine_status *status, struct error *err);
 
 /* child.c: all that a forked child does; `fds` are the four. */
-_Noreturn void child_main(
-        const int *fds, struct hostview *view, const struct confine_status *status);
+_Noreturn void child_main(pid_t zygote, const int *fds, struct hostview *view,
+        const struct confine_status *status);
 
 #endif

@@ -204,13 +204,15 @@ static void run(struct str code)
     misbehave(word);
 }
 
-static void child_main(void)
+static void child_main(pid_t parent)
 {
     struct wire_reader reader;
     struct wire_message m;
     struct error err;
     json_t *args;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent) /* it died before that */
+        _exit(1);
     if (has("child", "die"))
         _exit(7);
     if (has("child", "hang"))
@@ -259,9 +261,9 @@ static void fork_child(void)
     if (has("fork", "refuse")) {
         tell(WIRE_FORKED, 0, EAGAIN, -1);
     } else {
-        pid_t pid = fork();
+        pid_t own = getpid(), pid = fork();
         if (!pid)
-            child_main();
+            child_main(own);
         int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
         tell(WIRE_FORKED, (int)pid, 0, pidfd);
         close(pidfd);
