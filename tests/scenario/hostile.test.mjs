@@ -9,7 +9,7 @@ import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
-import { Server, cancel, ping, runs } from './server.mjs';
+import { Server, cancel, children, ping, runs } from './server.mjs';
 
 const top = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
 const program = join(resolve(top, process.env.PADDOCK_BUILD ?? 'build'), 'src/mcpath');
@@ -24,10 +24,13 @@ async function start(t, ...options) {
   return server;
 }
 
+/** Never 0, a signal to which goes to ourselves. */
 async function worker(server) {
-  const pid = server.child.pid;
-  const children = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8').catch(() => '');
-  return Number(children.trim().split(' ')[0]) || 0;
+  for (let i = 0; i < 6000; i++, await sleep(10)) {
+    const [pid] = await children(server);
+    if (pid) return Number(pid);
+  }
+  throw new Error('there is no worker');
 }
 
 async function peakMegabytes(pid) {
@@ -199,7 +202,7 @@ test('an end of input in the middle of anything leaves nothing behind', async (t
     const server = await start(t);
     server.child.stdin.write(text);
     await sleep(30);
-    const pid = await worker(server);
+    const [pid] = await children(server);
     server.child.stdin.end();
     const { code, signal } = await server.ended;
     assert.deepEqual({ code, signal }, { code: 0, signal: null }, server.stderr);

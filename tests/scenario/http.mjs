@@ -1,12 +1,13 @@
 // Servers that are reached over HTTP: started on a port of their own, spoken to by the
 // official clients or byte by byte.
 import { spawn } from 'node:child_process';
-import { readFile } from 'node:fs/promises';
 import http from 'node:http';
 import net from 'node:net';
 import { StreamableHTTPClientTransport as HttpV1 } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { Client as ClientV2, StreamableHTTPClientTransport as HttpV2 } from '@modelcontextprotocol/client';
 import { clients as both, mcpath, mortal, until } from './lib.mjs';
+
+export { children } from './server.mjs';
 
 const HANG_MS = 60000; // only to catch what never ends
 
@@ -36,12 +37,6 @@ export async function listen(t, args, { program = mcpath, env } = {}) {
     ended.then(() => { clearTimeout(timer); fail(new Error(`it ended: ${stderr}`)); });
   });
   return { url, port: Number(new URL(url).port), child, ended, stderr: () => stderr, stdout: () => stdout };
-}
-
-/** The processes that a server has started and that still run. */
-export async function children(server) {
-  const text = await readFile(`/proc/${server.child.pid}/task/${server.child.pid}/children`, 'utf8');
-  return text.split(' ').filter(Boolean);
 }
 
 /** What `--metrics` says just now: {name: number}. */

@@ -1,6 +1,6 @@
 // A server as a process, spoken to line by line, for tests that no client would write.
 import { spawn } from 'node:child_process';
-import { readFile } from 'node:fs/promises';
+import { readFile, readdir } from 'node:fs/promises';
 
 const HANG_MS = 60000; // only to catch what never ends
 
@@ -63,4 +63,16 @@ export const cancel = (requestId) => ({ jsonrpc: '2.0', method: 'notifications/c
 export async function runs(pid) {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
   return stat !== '' && !/\) [ZX] /.test(stat);
+}
+
+/** The processes that a server has started and that still run: pids, as text.  (The
+ * kernel's list, task/PID/children, may lack some while another one ends.) */
+export async function children(server) {
+  const found = [];
+  for (const pid of (await readdir('/proc')).filter((name) => /^[0-9]+$/.test(name))) {
+    const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
+    const [state, parent] = stat.replace(/^.*\) /s, '').split(' ');
+    if (Number(parent) === server.child.pid && !/[ZX]/.test(state)) found.push(pid);
+  }
+  return found;
 }
