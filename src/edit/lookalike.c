@@ -15,6 +15,8 @@ enum {
     HANGUL_END = 0xD7A4
 };
 
+#define UNSHOWN "\xEF\xBF\xBD"
+
 /* The letters below the accents, from U+00C0 to U+017F; a dot: no accent. */
 static const char below_accents[] = "aaaaaa.ceeeeiiii.nooooo..uuuuy.."
                                     "aaaaaa.ceeeeiiii.nooooo..uuuuy.y"
@@ -52,10 +54,15 @@ static void add_folded(uint32_t code, struct buf *out)
         buf_addc(out, base);
     else if (code >= HANGUL && code < HANGUL_END)
         add_hangul(code, out);
-    else if (code < 0x110000)
-        add_code((uint32_t)towlower((wint_t)code), out);
     else
-        buf_addc(out, (char)(code & 0xFF));
+        add_code((uint32_t)towlower((wint_t)code), out);
+}
+
+/* Bytes that are no UTF-8 were shown as U+FFFD, one or more of them as one. */
+static void add_unshown(struct buf *out)
+{
+    if (!str_ends(buf_str(out), STR(UNSHOWN)))
+        buf_add(out, STR(UNSHOWN));
 }
 
 /* What two names that look the same have in common. */
@@ -65,7 +72,9 @@ static void make_key(struct str name, struct skeleton *out)
     for (size_t at = 0; at < name.len;) {
         struct glyph g = glyph_at(name, at);
         at += g.len;
-        if (!g.filler && !is_accent(g.code))
+        if (g.code == 0xFFFD || g.code >= 0x110000)
+            add_unshown(&folded);
+        else if (!g.filler && !is_accent(g.code))
             add_folded(g.code, &folded);
     }
     skeleton_make(buf_str(&folded), out);
@@ -152,6 +161,22 @@ static void add_path(struct vpath dir, struct str name, struct str base, struct 
     buf_addc(out, '\'');
 }
 
+/* It cannot be given as it is, since arguments of tools are UTF-8. */
+static void add_for_shell(struct str name, struct buf *out)
+{
+    if (utf8_valid_len(name) == name.len)
+        return;
+    buf_addf(out, " (in a shell: $'");
+    for (size_t i = 0; i < name.len; i++) {
+        unsigned char c = (unsigned char)name.data[i];
+        if (c >= 0x20 && c < 0x7F && c != '\'' && c != '\\')
+            buf_addc(out, name.data[i]);
+        else
+            buf_addf(out, "\\x%02x", c);
+    }
+    buf_addf(out, "')");
+}
+
 bool lookalikes_tell(struct vfs *vfs, struct vpath path, struct str base,
         struct arena *arena, struct buf *out)
 {
@@ -178,6 +203,7 @@ bool lookalikes_tell(struct vfs *vfs, struct vpath path, struct str base,
             continue;
         buf_addf(out, " has ");
         explain(name, found.names[i], out);
+        add_for_shell(found.names[i], out);
     }
     if (!found.same)
         buf_addc(out, '?');

@@ -2,6 +2,7 @@
 #include "base/linediff.h"
 #include "base/textline.h"
 #include "base/utf8.h"
+#include "edit/lookalike.h"
 #include "edit/match.h"
 #include "worker/fs.h"
 
@@ -245,6 +246,16 @@ static bool append_existing(struct append *a)
     return is_error;
 }
 
+/* A name as it was shown, with U+FFFD for bytes that are no UTF-8: no new file is meant.
+ */
+static bool is_as_shown(struct append *a)
+{
+    auto_buf unused = BUF(8192);
+    struct fs *fs = a->fs;
+    return memmem(a->path.given.data, a->path.given.len, "\xEF\xBF\xBD", 3) &&
+           lookalikes_tell(fs->vfs, a->path.at, fs->workspace.text, fs->arena, &unused);
+}
+
 bool fs_append(struct fs *fs)
 {
     struct append a = { .fs = fs, .content = fs_text_arg(fs, "content") };
@@ -258,6 +269,8 @@ bool fs_append(struct fs *fs)
         return fs_fail(fs, "'%.*s' is a symbolic link to nothing", STR_ARG(a.path.given));
     if (!errnum)
         return append_existing(&a);
+    if (errnum == ENOENT && is_as_shown(&a))
+        return fs_fail_missing(fs, "File", &a.path);
     if (errnum == ENOENT)
         errnum = create(&a);
     if (!errnum)

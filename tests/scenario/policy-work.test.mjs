@@ -160,6 +160,25 @@ test('names that cannot be told apart are told', async (t) => {
   }
 });
 
+test('a name that is no UTF-8 is told where it is given as it was shown', async (t) => {
+  const w = await workspace(t, { files: { 'other.txt': 'y\n' } });
+  await writeFile(Buffer.concat([Buffer.from(`${w.root}/caf`), Buffer.from([0xe9, 0xe8]), Buffer.from('.txt')]), 'x\n');
+  const { tool, run } = await serve(t, w, { face: 'paddock' });
+  const before = await run('ls -la | md5sum');
+  const shown = /caf.*\.txt/.exec(await run('ls'))[0];
+  assert.match(shown, /\ufffd/);
+  for (const [name, args] of [['fs_readfile', {}], ['fs_append', { content: 'z\n' }], ['fs_delete', {}], ['edit', { old_string: 'x', new_string: 'y' }], ['fs_str_replace', { oldStr: 'x', newStr: 'y' }]]) {
+    for (const path of [shown, 'caf\ufffd.txt']) {
+      const reply = await tool(name, { path, ...args });
+      assert.equal(reply.isError, true, name);
+      assert.match(reply.text, /\.txt' has byte 0xE9 where you wrote U\+FFFD \(in a shell: \$'caf\\xe9\\xe8\.txt'\)$/m, name);
+    }
+  }
+  assert.equal(await run('ls -la | md5sum'), before);
+  assert.equal(await run("cat $'caf\\xe9\\xe8.txt'"), 'x\n');
+  assert.equal((await tool('fs_append', { path: 'new\ufffd.txt', content: 'z\n' })).isError, false); // nothing looks like it
+});
+
 test('a folder whose name is in a variable without a value is not emptied', async (t) => {
   const w = await workspace(t, { files: { 'a/b.txt': '1\n', 'c.txt': '2\n' } });
   const before = await snapshot(w.root);
