@@ -2,6 +2,7 @@
 // call ends with a limit that is named or with a clean error, the worker's memory stays
 // bounded, and the shell keeps its state.
 import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
@@ -151,8 +152,9 @@ test('a worker that is killed again and again costs one call each time', async (
   }
   for (let i = 0; i < 8; i++) { // while nothing runs
     await server.text(`idle ${i}`, ':');
-    process.kill(await worker(server), 'SIGKILL');
-    await sleep(10);
+    const pid = await worker(server);
+    process.kill(pid, 'SIGKILL');
+    while (existsSync(`/proc/${pid}`)) await sleep(5); // until it was noticed
   }
   assert.match((await server.text('end', 'echo on')).text, /reset\]\non\n$/);
   server.child.stdin.end();
